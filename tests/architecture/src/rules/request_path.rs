@@ -45,7 +45,7 @@ const HOPS: [(&str, &str, &[&str]); 15] = [
     (HTTP, "surfaces/ingress/message.rs", &["IncomingMessage {"]),
     (
         CORE,
-        "facade.rs",
+        "facade/core.rs",
         &["dispatch::dispatch(&self.context, message"],
     ),
     (
@@ -58,10 +58,10 @@ const HOPS: [(&str, &str, &[&str]); 15] = [
     ),
     (
         CORE,
-        "dispatch/parse.rs",
+        "request/parse.rs",
         &["directives::parse(&request.message.text)"],
     ),
-    (CORE, "dispatch/directives.rs", &["ParsedDirectives {"]),
+    (CORE, "request/directives.rs", &["ParsedDirectives {"]),
     (
         CORE,
         "lifecycle/start.rs",
@@ -172,7 +172,7 @@ mod tests {
         assert!(
             found
                 .iter()
-                .any(|line| line.starts_with("containers/bot/core/src/facade.rs: ")),
+                .any(|line| line.starts_with("containers/bot/core/src/facade/core.rs: ")),
             "{found:?}"
         );
     }

@@ -15,7 +15,7 @@ use ars_agent::{ModelTurn, Part, Role, StopReason, Usage};
 use ars_auth::{Actor, Grants, Secret, Set, TokenMap};
 use ars_bot_adapters::stores::{Client, StoreResponse, Transport};
 use ars_bot_core::{
-    Capabilities, Core, Deps, LedgerDeps, Scheduler,
+    Capabilities, Core, Deps, LedgerDeps,
     commands::CommandDeps,
     live::LiveStores,
     settings::{ProposalSettings, Settings},
@@ -544,7 +544,7 @@ impl Process {
 
     /// Fires the schedules that are due.
     pub fn fire(&self) -> JoinHandle<()> {
-        let mut scheduler = Scheduler::of(&self.core).unwrap();
+        let mut scheduler = self.core.scheduler().unwrap();
         self.runtime
             .spawn(async move { scheduler.fire_due().await })
     }

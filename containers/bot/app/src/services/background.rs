@@ -68,7 +68,7 @@ pub struct ScheduleService(Scheduler);
 impl ScheduleService {
     /// Returns the service, or `None` if no bot schedule is on.
     pub fn of(core: &Core) -> Option<Self> {
-        Scheduler::of(core).map(Self)
+        core.scheduler().map(Self)
     }
 }
 

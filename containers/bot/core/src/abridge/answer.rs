@@ -16,10 +16,7 @@ use super::{
     job::{self, Work},
     target::{Target, target},
 };
-use crate::{
-    abridge_jobs::JobState,
-    context::{Deps, RunContext},
-};
+use crate::context::{Deps, JobState, RunContext};
 
 /// A `review.abridge` call.
 #[derive(Debug, Clone)]

@@ -7,7 +7,10 @@ use ars_commands::{Definition, Registry};
 use ars_settings::Scopes;
 
 use super::{Caller, error::CommandError};
-use crate::{context::RunContext, overrides::Overrides, queries::Queries, queries::Reader};
+use crate::{
+    context::{RunContext, overrides::Overrides},
+    queries::{Queries, Reader},
+};
 
 /// An authorized and validated invocation.
 #[derive(Clone, Copy)]

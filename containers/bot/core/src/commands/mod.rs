@@ -7,7 +7,6 @@ mod call;
 mod caller;
 mod command;
 mod config;
-mod deps;
 mod error;
 mod failure;
 mod fence;
@@ -25,8 +24,8 @@ mod table;
 mod text;
 mod untrusted;
 
+pub use crate::context::CommandDeps;
 pub use caller::{Caller, Origin};
-pub use deps::CommandDeps;
 pub use failure::{DecidedBy, Failure};
 pub use friction::{Analysis, StreamOptions};
 pub use invoke::{Commands, Success};

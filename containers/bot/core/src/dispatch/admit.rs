@@ -1,26 +1,19 @@
 //! Stage 4, admit (docs/reference/ingress.md#admission).
 //!
 //! The message becomes a follow-up for the thread's live run, or claims the thread for a new run.
-//! Not here: the permission to steer and its delivery (`steer`), and planning a new run (`plan`).
+//! Not here: the permission to steer and its delivery (`steer`), and planning a new run (`request`).
 
 use ars_bot_ports::{Notice, Overload, Refusal};
 use ars_types::{RefName, ThreadKey};
 use serde_json::Value;
 
-use super::{
-    authorize::AuthorizedRequest,
-    parse::{ParsedRequest, recent},
-    plan::{RunPlan, plan_run},
-    request::Request,
-    stages::{Stage, Stages},
-    steer::Steering,
-};
+use super::{authorize::AuthorizedRequest, steer::Steering};
 use crate::{
     context::RunContext,
+    limits::{RunSlot, load_limits::caller},
     live::QueuedRequest,
-    load_limits::caller,
-    slots::RunSlot,
-    threads::{Claim, Work},
+    request::{AdmittedRequest, ParsedRequest, Request, RunPlan, Stage, plan_run, recent},
+    threads::Work,
 };
 
 /// How a request was admitted.
@@ -29,19 +22,6 @@ pub(super) enum Admission {
     Claimed(Box<AdmittedRequest>),
     /// The message is a live run's follow-up.
     Steered(Notice),
-}
-
-/// A request that owns its thread in this process.
-pub(crate) struct AdmittedRequest {
-    /// The thread claim.
-    pub(crate) claim: Claim,
-    /// The run's slot, or place in the queue.
-    pub(crate) slot: RunSlot,
-    /// A waiting run's stored request.
-    pub(crate) queued: Option<Value>,
-    pub(crate) plan: RunPlan,
-    /// The stages so far.
-    pub(crate) stages: Stages,
 }
 
 /// Steers the thread's live run, or claims the thread.

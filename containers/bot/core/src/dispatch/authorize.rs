@@ -1,13 +1,14 @@
 //! Stage 3, authorize: the resolved agent's gate (docs/reference/configuration.md#policy).
 //!
-//! The repository's gate follows once it is resolved (`repositories`).
+//! The repository's gate follows once it is resolved (`gates`).
 
-use ars_auth::{Actor, can_run_agent};
 use ars_bot_ports::Refusal;
-use ars_bot_tools::agents::AgentSpec;
 
-use super::{parse::ParsedRequest, request::Request, resolve::ResolvedRequest};
-use crate::{context::RunContext, settings::Settings};
+use crate::{
+    context::RunContext,
+    gates::authorize_agent,
+    request::{ParsedRequest, Request, ResolvedRequest},
+};
 
 /// An authorized request: its requester may run the resolved agent.
 pub(super) struct AuthorizedRequest<'a> {
@@ -30,16 +31,5 @@ pub(super) fn authorize<'a>(
         request,
         parsed,
         resolved,
-    })
-}
-
-/// Checks whether the actor may run the agent.
-pub(super) fn authorize_agent(
-    agent: &AgentSpec,
-    actor: &Actor,
-    settings: &Settings,
-) -> Result<(), Refusal> {
-    can_run_agent(actor, &settings.restrictions, agent.name).map_err(|_| Refusal::AgentForbidden {
-        agent: agent.name.to_owned(),
     })
 }

@@ -9,10 +9,11 @@ use ars_bot_ports::{Channel, ChannelEvent, ReplyError, TextFile};
 use ars_commands::Recognized;
 use ars_wire::ErrorCode;
 
-use super::{command_run, request::Request};
+use super::command_run;
 use crate::{
     commands::{Caller, Commands, Failure, Success},
     context::RunContext,
+    request::Request,
 };
 
 /// Maximum characters in a message answer. A longer answer becomes a file, where the channel has

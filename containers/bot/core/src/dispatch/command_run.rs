@@ -9,14 +9,14 @@ use ars_types::RunStatus;
 
 use super::{
     command::{CommandAnswer, Invocation},
-    request::Request,
     start::label,
 };
 use crate::{
     context::RunContext,
     history::{self, FinalRecord, Provisional, RunTotals},
-    in_flight::InFlight,
+    limits::InFlight,
     registry::{RunFacts, RunHandle},
+    request::Request,
     run::{SpanResult, Spans},
 };
 

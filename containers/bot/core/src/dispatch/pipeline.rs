@@ -15,15 +15,13 @@ use super::{
     admit::{Admission, admit},
     authorize::authorize,
     command,
-    parse::parse,
-    request::Request,
-    resolve::resolve,
-    start::{DispatchedRun, Start, start},
+    start::{Start, start},
     steer::Steering,
 };
 use crate::{
     context::{RequeueReceiver, Requeued, RunContext},
     lifecycle,
+    request::{DispatchedRun, Request, parse, resolve},
 };
 
 /// Maximum attempts per request if another process owns the thread and that run ends concurrently.
@@ -155,7 +153,7 @@ async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatche
 }
 
 /// Counts a request that a limit refuses.
-pub(super) fn count(refusal: &Refusal) {
+pub(crate) fn count(refusal: &Refusal) {
     if let Refusal::Overloaded(overload) = refusal {
         metrics::refused(overload.setting());
     }

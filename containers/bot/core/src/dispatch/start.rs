@@ -11,18 +11,16 @@ use ars_wire::{
     ledger::{Holder, NewRun},
 };
 
-use super::{
-    admit::AdmittedRequest, authorize::AuthorizedRequest, code_host::code_host_of,
-    parse::ParsedRequest, resolve::ResolvedRequest, stages::Stage,
-};
+use super::authorize::AuthorizedRequest;
 use crate::{
-    context::RunContext,
+    context::{RunContext, settings::MoneyCaps},
     day_spend::Hold,
+    gates::code_host_of,
+    lifecycle::release,
     live::{Claimed, LEASE, Live, Meta},
     registry::RunFacts,
+    request::{AdmittedRequest, ClaimedRun, ResolvedRequest, Stage},
     run::{Assignment, BoundModel},
-    settings::MoneyCaps,
-    unread::release,
 };
 
 /// Maximum run label length in characters.
@@ -36,27 +34,6 @@ pub(super) enum Start {
     Owned(Holder),
     /// An earlier request had the idempotency key.
     Repeated(FirstUse),
-}
-
-/// A dispatched request that becomes a run.
-pub(crate) struct DispatchedRun {
-    /// The parsed request text.
-    pub(crate) parsed: ParsedRequest,
-    /// The requester and agent.
-    pub(crate) resolved: ResolvedRequest,
-    pub(crate) claimed: ClaimedRun,
-}
-
-/// A run that may be created.
-pub(crate) struct ClaimedRun {
-    pub(crate) id: RunId,
-    /// Run facts for the registry.
-    pub(crate) facts: RunFacts,
-    pub(crate) admitted: AdmittedRequest,
-    /// The assignment, without a workspace and a prompt.
-    pub(crate) assignment: Assignment,
-    /// The ledger granted the claim.
-    pub(crate) is_tracked: bool,
 }
 
 /// Reserves the day's spend and claims the run in the ledger.

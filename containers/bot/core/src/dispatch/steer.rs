@@ -16,18 +16,18 @@ use ars_types::{RunId, StopMode, UnixMillis};
 use ars_wire::ledger::{Holder, MAX_UNREAD, Phase};
 use tokio::time::timeout;
 
-use super::{
-    authorize::AuthorizedRequest, directives::ParsedDirectives, repositories, request::Request,
-};
+use super::authorize::AuthorizedRequest;
 use crate::{
     context::RunContext,
+    gates,
     live::{CLAIM_TIMEOUT, Meta},
+    request::{ParsedDirectives, Request},
     retry::Policy,
     threads::{Closed, FollowUp, Note, Occupant, Sender},
 };
 
 /// A message that may steer the thread's run.
-pub(super) struct Steering<'a> {
+pub(crate) struct Steering<'a> {
     request: &'a Request,
     actor: &'a Actor,
     named_agent: Option<&'a str>,
@@ -90,7 +90,7 @@ impl<'a> Steering<'a> {
     }
 
     /// Steers with a message that the model gets exactly as written.
-    pub(super) fn verbatim(request: &'a Request) -> Self {
+    pub(crate) fn verbatim(request: &'a Request) -> Self {
         let text = &request.message.text;
         let IncomingMessage { actor, choices, .. } = &request.message;
         Self {
@@ -104,7 +104,7 @@ impl<'a> Steering<'a> {
     }
 
     /// Steers this process's run that owns the thread. Returns `None` when the thread is free.
-    pub(super) async fn steer_local(
+    pub(crate) async fn steer_local(
         &self,
         context: &RunContext,
     ) -> Result<Option<Notice>, Refusal> {
@@ -148,7 +148,7 @@ impl<'a> Steering<'a> {
     /// Steers another process's run that owns the thread. Returns `None` without such a run, or
     /// when the ledger does not answer. For messages without a plan, because the ledger's claim
     /// reports the owner to all others.
-    pub(super) async fn steer_any_remote(
+    pub(crate) async fn steer_any_remote(
         &self,
         context: &RunContext,
     ) -> Result<Option<Notice>, Refusal> {
@@ -220,7 +220,7 @@ impl<'a> Steering<'a> {
     fn text(&self, context: &RunContext, owner: &OwnerRun<'_>) -> &str {
         let choices = self.choices;
         let is_owners = |named: &String| {
-            repositories::find(named, self.actor, context.settings())
+            gates::find(named, self.actor, context.settings())
                 .is_some_and(|place| owner.repository == Some(place.name.as_str()))
         };
         let names_another = choices
@@ -243,7 +243,7 @@ impl<'a> Steering<'a> {
         can_run_agent(self.actor, &settings.restrictions, owner.agent)
             .map_err(|_| ThreadRefusal::AgentForbidden { agent: agent() })?;
         if let Some(repository) = owner.repository {
-            repositories::authorize_name(self.actor, settings, repository)
+            gates::authorize_name(self.actor, settings, repository)
                 .map_err(|_| ThreadRefusal::RepositoryForbidden { agent: agent() })?;
         }
         if self.named_agent.is_some_and(|named| named != owner.agent) {

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod off;
+pub(crate) mod own_pulls;
 mod record;
 mod writer;
 

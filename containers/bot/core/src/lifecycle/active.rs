@@ -7,7 +7,7 @@ use ars_bot_ports::Channel;
 use crate::{
     context::RunContext,
     history::Provisional,
-    in_flight::InFlight,
+    limits::InFlight,
     live::LedgerClaim,
     registry::RunHandle,
     run::{OpenSpan, Span, Spans},

@@ -27,7 +27,7 @@ use crate::{
     abridge,
     context::RunContext,
     history::{self, FinalRecord, Provisional, RunTotals},
-    in_flight::InFlight,
+    limits::InFlight,
     live::LedgerClaim,
     memory::{Conversation, Remembering},
     registry::{RunFacts, RunHandle},

@@ -16,6 +16,8 @@ mod resume;
 mod review_post;
 mod review_target;
 mod start;
+mod unread;
 
 pub(crate) use resume::reclaim_loop;
 pub(crate) use start::start;
+pub(crate) use unread::release;

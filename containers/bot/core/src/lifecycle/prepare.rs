@@ -24,8 +24,9 @@ use super::{
 };
 use crate::{
     context::RunContext,
-    dispatch::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan, configured_place},
+    gates::configured_place,
     memory::{Remembering, Successor},
+    request::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan},
     run::{Assignment, SpanResult, known_commands},
 };
 

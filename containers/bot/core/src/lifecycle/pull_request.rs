@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     context::RunContext,
-    own_pulls,
+    history::own_pulls,
     run::{Assignment, EvidenceLog, NamedPullRequest, RunCodeHost},
 };
 

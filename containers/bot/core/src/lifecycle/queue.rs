@@ -12,10 +12,10 @@ use ars_types::{RunStatus, UnixMillis};
 use super::active::ActiveRun;
 use crate::{
     context::RunContext,
+    limits::{Place, Progress, RunSlot, Slot},
     live::{Stepped, TrackedRun},
     registry::QueuePlace,
     run::{self, DriverExit, DriverReport},
-    slots::{Place, Progress, RunSlot, Slot},
 };
 
 /// Positions up to which every change is shown.

@@ -6,12 +6,12 @@ use ars_auth::TokenMap;
 use ars_bot_ports::{Channel, ChannelEvent, Choices, IncomingMessage, Notice};
 use ars_types::{RunId, RunStatus};
 
+use super::unread::requeue_as_one_turn;
 use crate::{
     context::RunContext,
     registry::RunFacts,
     retry::Policy,
     threads::{FollowUp, Note, Sender, SenderFault},
-    unread::requeue_as_one_turn,
 };
 
 /// The run that did not read them.

@@ -16,19 +16,19 @@ use super::{
     drive::StartFrom,
     prepare::{Source, prepare_run},
     queue::Waited,
+    unread::release,
 };
 use crate::{
     context::RunContext,
-    dispatch::{
+    history::{self, RunTotals},
+    limits::RunSlot,
+    live::LedgerClaim,
+    registry::RunHandle,
+    request::{
         AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, PlannedRequest, Request, Stages,
         recent,
     },
-    history::{self, RunTotals},
-    live::LedgerClaim,
-    registry::RunHandle,
     run::{self, Assignment, Span, Spans},
-    slots::RunSlot,
-    unread::release,
 };
 
 /// Creates the claimed run, prepares it, drives it and finishes it.

@@ -1,26 +1,13 @@
-//! Memory dependencies.
+//! What runs do with the configured memory.
 
 use std::sync::Arc;
 
-use ars_bot_ports::{Memory, ModelClient, Models};
+use ars_bot_ports::{ModelClient, Models};
 use ars_events::Redactor;
-use ars_memory::reading::Budget;
 use ars_types::ModelRef;
 
 use super::{Recaller, Reflector};
-use crate::settings::Settings;
-
-/// The configured memory. Absent where memory is off.
-pub struct MemoryDeps {
-    /// Stores for every memory scope.
-    pub store: Arc<dyn Memory>,
-    /// The organization, for memory that all share.
-    pub organization: Option<String>,
-    /// Budget for a run's memory block.
-    pub budget: Budget,
-    /// The reflecting model, or `None` for the run's own.
-    pub model: Option<ModelRef>,
-}
+use crate::context::{MemoryDeps, settings::Settings};
 
 impl MemoryDeps {
     /// Returns the reader for a run.

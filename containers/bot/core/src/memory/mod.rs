@@ -15,7 +15,7 @@ mod taint;
 mod thread_taint;
 mod transcript;
 
-pub use deps::MemoryDeps;
+pub use crate::context::MemoryDeps;
 pub use recall::{Recalled, Recaller};
 pub use reflect::{Kept, Outcome, Reflection, Reflector};
 pub(crate) use remembering::{Conversation, Remembering};

@@ -6,7 +6,10 @@ use ars_types::RunId;
 use async_trait::async_trait;
 
 use super::SpendGuard;
-use crate::{context::RunContext, day_spend::Hold, settings::MoneyCaps};
+use crate::{
+    context::{RunContext, settings::MoneyCaps},
+    day_spend::Hold,
+};
 
 /// An ended run's spend guard.
 pub(crate) struct RunSpendGuard<'a> {

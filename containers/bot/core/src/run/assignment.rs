@@ -22,7 +22,7 @@ use super::{
     evidence::EvidenceLog, named_pull::NamedPullRequest, review_target::ReviewTarget,
     toolbox::Toolbox,
 };
-use crate::{context::Deps, day_spend::Hold, own_pulls};
+use crate::{context::Deps, day_spend::Hold, history::own_pulls};
 
 /// A run's task, with model, tools and limits.
 pub struct Assignment {

@@ -12,7 +12,7 @@ use std::{
 use ars_bot_ports::{Channel, IncomingMessage, Overload};
 
 use super::Note;
-use crate::load_limits::LoadLimits;
+use crate::limits::load_limits::LoadLimits;
 
 /// A message for a live run.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::{call::Call, error::CommandError};
-use crate::overrides::Overrides;
+use crate::context::overrides::Overrides;
 
 /// The action of a change.
 const WRITE: &str = "config:write";

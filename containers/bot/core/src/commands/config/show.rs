@@ -14,7 +14,7 @@ use super::{
     scope::CHANNEL,
     view::ScopeView,
 };
-use crate::settings::Settings;
+use crate::context::settings::Settings;
 
 /// The grant for changes of a channel's settings.
 const GRANT: &str = "config:write";

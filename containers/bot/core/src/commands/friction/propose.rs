@@ -21,7 +21,7 @@ use super::{
     super::{call::Call, command::Command, error::CommandError, untrusted::Untrusted},
     report::{PatternView, recurring},
 };
-use crate::dispatch;
+use crate::gates::authorize_name;
 
 /// The command.
 pub(in super::super) struct Propose;
@@ -242,7 +242,7 @@ fn repository(call: &Call<'_>, named: Option<&str>) -> Result<RepoSlug, CommandE
             )
         })?,
     };
-    dispatch::authorize_name(&call.caller.actor, settings, repository.as_str())
+    authorize_name(&call.caller.actor, settings, repository.as_str())
         .map_err(|_| CommandError::denied(Denied::MissingGrant))?;
     Ok(repository)
 }

@@ -1,7 +1,7 @@
 //! The installation's memory.
 
 use super::super::{call::Call, error::CommandError};
-use crate::memory::MemoryDeps;
+use crate::context::MemoryDeps;
 
 /// Begins an outage message.
 pub(super) const MEMORY: &str = "memory";

@@ -13,7 +13,7 @@ use super::{
     super::{call::Call, error::CommandError, untrusted::Untrusted},
     subject::{SLUG, failed, residents, resource},
 };
-use crate::dispatch;
+use crate::gates::authorize_name;
 
 /// The agent with the permission of operations.
 const AGENT: &str = "coding";
@@ -72,7 +72,7 @@ pub(super) const fn definition(id: &'static str, about: &'static str) -> Definit
 /// Runs the command. A failing command is a result.
 pub(super) async fn run(call: Call<'_>, op: OpName, input: Input) -> Result<Ended, CommandError> {
     let Input { slug, git_ref } = input;
-    dispatch::authorize_name(&call.caller.actor, call.context.settings(), slug.as_str())
+    authorize_name(&call.caller.actor, call.context.settings(), slug.as_str())
         .map_err(|_| CommandError::denied(Denied::MissingGrant))?;
     let request = OpRequest {
         resource: resource(&slug)?,

@@ -15,7 +15,7 @@ use super::super::{
 };
 use crate::{
     abridge::{self, AbridgeError, AbridgeRequest},
-    dispatch,
+    gates::authorize_name,
     history::is_provisional,
     queries::Found,
 };
@@ -161,7 +161,7 @@ impl Command for Abridge {
         };
         let may_use = |repository: &RepoSlug| {
             let settings = call.context.settings();
-            dispatch::authorize_name(&call.caller.actor, settings, repository.as_str()).is_ok()
+            authorize_name(&call.caller.actor, settings, repository.as_str()).is_ok()
         };
         let answer = abridge::answer(call.context, &record, request, may_use).await;
         view(&id, &answer.map_err(refused)?)

@@ -14,7 +14,7 @@ use super::super::{
     command::{Command, NoInput},
     error::CommandError,
 };
-use crate::{own_schedules::is_on, time::iso};
+use crate::{context::is_on, time::iso};
 
 /// The reason for absent firings.
 const UNAVAILABLE: &str = "the record of firings is not available right now";

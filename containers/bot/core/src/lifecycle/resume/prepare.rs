@@ -17,20 +17,18 @@ use super::{close, published, read::BACKOFF, spans, stored::Stored, tree};
 use crate::{
     context::RunContext,
     day_spend::Hold,
-    dispatch::code_host_of_user,
     error::{NotResumed, Refused},
+    gates::code_host_of_user,
     history::Provisional,
-    in_flight::InFlight,
     lifecycle::{active::ActiveRun, drive::StartFrom, requeue::EndedRun},
+    limits::{InFlight, RunSlot, load_limits::caller},
     live::{LedgerClaim, Meta, Stepped, TrackedRun},
-    load_limits::caller,
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
     run::{
         Assignment, BoundModel, EvidenceLog, First, NamedPullRequest, Resumption, ReviewTarget,
         known_commands,
     },
-    slots::RunSlot,
     threads::{Claim, Closed, FollowUp, Note, SenderFault, Work},
 };
 

@@ -17,16 +17,15 @@ use super::{
 };
 use crate::{
     context::RunContext,
-    dispatch::{PlannedRequest, Request, code_host_of, plan_queued},
     error::{NotResumed, Refused},
+    gates::code_host_of,
     history::Provisional,
-    in_flight::InFlight,
     lifecycle::{active::ActiveRun, start},
+    limits::{InFlight, RunSlot, load_limits::caller},
     live::{LedgerClaim, Live, Meta, QueuedRequest, TrackedRun},
-    load_limits::caller,
     registry::RunHandle,
+    request::{PlannedRequest, Request, plan_queued},
     run::{Assignment, BoundModel},
-    slots::RunSlot,
     threads::{Claim, Work},
 };
 

@@ -7,7 +7,10 @@ use ars_wire::ledger::Reclaimed;
 
 use super::queued;
 use crate::{
-    context::RunContext, day_spend::Hold, live::Meta, load_limits::caller, slots::RunSlot,
+    context::RunContext,
+    day_spend::Hold,
+    limits::{RunSlot, load_limits::caller},
+    live::Meta,
 };
 
 /// A reclaimed run's reservations, until it takes them.

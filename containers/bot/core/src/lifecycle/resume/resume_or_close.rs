@@ -25,7 +25,7 @@ use crate::{
     context::RunContext,
     day_spend::Hold,
     error::{NotResumed, Refused},
-    in_flight::InFlight,
+    limits::InFlight,
     live::{Live, Meta, transcript_size},
     run::Toolbox,
 };

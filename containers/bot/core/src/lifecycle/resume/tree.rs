@@ -11,7 +11,7 @@ use ars_bot_tools::agents::{self, AgentSpec};
 use ars_types::{RefName, ThreadKey};
 use tokio_util::sync::CancellationToken;
 
-use crate::{context::RunContext, dispatch::is_same_place, error::Refused, live::Meta};
+use crate::{context::RunContext, error::Refused, gates::is_same_place, live::Meta};
 
 /// Opens the thread's tree, if the repository and ref are the run's. Only this run may work in it,
 /// so it is unchanged when it is opened.

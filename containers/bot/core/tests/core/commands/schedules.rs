@@ -10,7 +10,7 @@ use std::{
 
 use ars_auth::{Grants, Set};
 use ars_bot_core::{
-    Capabilities, Scheduler,
+    Capabilities,
     commands::CommandDeps,
     settings::{ProposalSettings, Settings},
 };
@@ -218,7 +218,7 @@ impl Installation {
 #[tokio::test]
 async fn weekly_schedule_files_issues_once() {
     let installation = installation(Some(&["friction:write"]), Some("acme/app"));
-    let mut scheduler = Scheduler::of(&installation.desk.core).unwrap();
+    let mut scheduler = installation.desk.core.scheduler().unwrap();
     scheduler.fire_due().await;
     assert_eq!(
         (installation.issues(), installation.firings()),
@@ -235,10 +235,7 @@ async fn weekly_schedule_files_issues_once() {
         installation.clock.0.store(at, Ordering::SeqCst);
         scheduler.fire_due().await;
         // Another process fires nothing again.
-        Scheduler::of(&installation.desk.core)
-            .unwrap()
-            .fire_due()
-            .await;
+        installation.desk.core.scheduler().unwrap().fire_due().await;
         assert_eq!(
             (installation.issues(), installation.firings().len()),
             (issues, firings),
@@ -288,10 +285,10 @@ async fn two_schedulers_fire_once() {
     }
     let ((began, has_begun), (go_on, may_go_on)) = (oneshot::channel(), oneshot::channel());
     *shared.host.hold.lock().unwrap() = Some((began, may_go_on));
-    let mut first = Scheduler::of(&one.desk.core).unwrap();
+    let mut first = one.desk.core.scheduler().unwrap();
     let first = tokio::spawn(async move { first.fire_due().await });
     has_begun.await.unwrap();
-    Scheduler::of(&two.desk.core).unwrap().fire_due().await;
+    two.desk.core.scheduler().unwrap().fire_due().await;
     assert_eq!(
         (two.issues(), two.firings().len()),
         (0, 0),
@@ -325,7 +322,7 @@ async fn firing_waits_for_another_filing() {
     let ((began, has_begun), (go_on, may_go_on)) = (oneshot::channel(), oneshot::channel());
     *shared.host.hold.lock().unwrap() = Some((began, may_go_on));
     let caller = granted(&["friction:write"], Set::All);
-    let mut scheduler = Scheduler::of(&one.desk.core).unwrap();
+    let mut scheduler = one.desk.core.scheduler().unwrap();
     let refused = async {
         has_begun.await.unwrap();
         scheduler.fire_due().await;
@@ -352,10 +349,7 @@ async fn weekly_schedule_is_off_until_configured() {
         (Some(&["friction:write"][..]), None),
     ] {
         let installation = installation(actions, repository);
-        assert!(
-            Scheduler::of(&installation.desk.core).is_none(),
-            "{actions:?}"
-        );
+        assert!(installation.desk.core.scheduler().is_none(), "{actions:?}");
         let listed = installation
             .desk
             .output(&browser(), "schedule.list", none())
@@ -369,10 +363,7 @@ async fn weekly_schedule_is_off_until_configured() {
 async fn denied_firing_has_its_reason() {
     let installation = installation(Some(&["friction:read"]), Some("acme/app"));
     installation.clock.0.store(MONDAY, Ordering::SeqCst);
-    Scheduler::of(&installation.desk.core)
-        .unwrap()
-        .fire_due()
-        .await;
+    installation.desk.core.scheduler().unwrap().fire_due().await;
     let [firing] = &installation.firings()[..] else {
         panic!("one firing")
     };
@@ -396,7 +387,7 @@ async fn outage_of_the_record_fires_nothing() {
     let installation = installation(Some(&["friction:write"]), Some("acme/app"));
     installation.clock.0.store(MONDAY, Ordering::SeqCst);
     installation.recorded.is_down.store(true, Ordering::SeqCst);
-    let mut scheduler = Scheduler::of(&installation.desk.core).unwrap();
+    let mut scheduler = installation.desk.core.scheduler().unwrap();
     scheduler.fire_due().await;
     assert_eq!(installation.issues(), 0);
     installation.recorded.is_down.store(false, Ordering::SeqCst);

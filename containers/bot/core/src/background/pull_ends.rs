@@ -94,7 +94,7 @@ pub struct PullRequestFollower {
 
 impl PullRequestFollower {
     /// Returns a process's follower, or `None` without a code host or a run history.
-    pub(crate) fn of(context: &RunContext) -> Option<Self> {
+    pub(crate) fn new(context: &RunContext) -> Option<Self> {
         let host = context.deps().capabilities.code_host.clone()?;
         context.store().keeps_records().then(|| Self {
             context: context.clone(),

@@ -5,13 +5,12 @@
 use ars_bot_ports::Refusal;
 
 use super::{
-    authorize::authorize_agent,
+    incoming::Request,
     parse::{ParsedRequest, parse},
     plan::{RunPlan, plan_run},
-    request::Request,
     resolve::{ResolvedRequest, resolve},
 };
-use crate::context::RunContext;
+use crate::{context::RunContext, gates::authorize_agent};
 
 /// A request that passed the stages before the claim.
 pub(crate) struct PlannedRequest {

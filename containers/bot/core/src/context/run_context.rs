@@ -6,47 +6,23 @@
 use std::sync::Arc;
 
 use ars_auth::TokenMap;
-use ars_bot_ports::{
-    Channel, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider,
-};
-use ars_events::Redactor;
+use ars_bot_ports::{Channel, Clock, IncomingMessage, Randomness, RunStore};
 use ars_types::UnixMillis;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::{
+    abridge_jobs::AbridgeJobs, deps::Deps, onboarded::OnboardedRepositories, settings::Settings,
+};
 use crate::{
-    abridge_jobs::AbridgeJobs,
-    capabilities::Capabilities,
+    claims::{ReviewClaimStore, WorkClaims},
     day_spend::{DaySpend, SpendSources},
     history::HistoryWriter,
-    in_flight::{InFlight, InFlightCount},
+    limits::{InFlight, InFlightCount, Slots},
     live::Live,
-    onboarded::OnboardedRepositories,
     registry::Registry,
-    review_claims::ReviewClaimStore,
-    settings::Settings,
-    slots::Slots,
     threads::Threads,
-    work_claims::WorkClaims,
 };
-
-/// The core's dependencies.
-pub struct Deps {
-    /// Source of the current time.
-    pub clock: Arc<dyn Clock>,
-    /// Model clients by name.
-    pub models: Arc<dyn Models>,
-    /// Provides the threads' working trees.
-    pub workspaces: Arc<dyn WorkspaceProvider>,
-    /// Durable run history.
-    pub store: Arc<dyn RunStore>,
-    /// The installation's optional capabilities.
-    pub capabilities: Capabilities,
-    /// Removes secrets from everything a run publishes.
-    pub redactor: Arc<Redactor>,
-    /// The installation's settings.
-    pub settings: Settings,
-}
 
 /// State shared by all runs. Cheap to clone.
 #[derive(Clone)]

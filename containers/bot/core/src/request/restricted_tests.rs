@@ -4,8 +4,9 @@ use ars_auth::{Grants, Set};
 use proptest::prelude::*;
 
 use super::*;
-use crate::dispatch::{
-    authorize::authorize_agent, repositories::authorize_name, resolve::resolve_agent,
+use crate::{
+    gates::{authorize_agent, authorize_name},
+    request::resolve::resolve_agent,
 };
 
 const SLUG: &str = "acme/site";

@@ -5,7 +5,7 @@ use ars_bot_ports::{Choices, HistoryTurn, Refusal};
 
 use super::{
     directives::{self, ParsedDirectives},
-    request::Request,
+    incoming::Request,
     stages::{Stage, Stages},
 };
 use crate::context::RunContext;
@@ -33,7 +33,7 @@ pub(crate) struct ParsedRequest {
 
 /// Fetches the history and parses the text.
 /// Choices made outside the text override directives, and both override the thread's earlier choices.
-pub(super) async fn parse(
+pub(crate) async fn parse(
     context: &RunContext,
     request: &Request,
 ) -> Result<ParsedRequest, Refusal> {

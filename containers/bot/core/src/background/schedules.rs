@@ -20,14 +20,25 @@ use ars_wire::{ErrorCode, schedules::Firing};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Core, own_schedules::is_on, work_claims::MAX_WORK_CLAIM_AGE_MS};
+use crate::{
+    claims::MAX_WORK_CLAIM_AGE_MS,
+    context::{RunContext, is_on},
+};
 
 /// Interval at which due firings are searched.
 const FIRING_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Serves a message to the end, as the core does for every channel.
+#[async_trait]
+pub(crate) trait Dispatcher: Send + Sync {
+    /// Dispatches a message and replies through `io`.
+    async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn Channel>);
+}
+
 /// Fires this process's schedules.
 pub struct Scheduler {
-    core: Core,
+    context: RunContext,
+    dispatcher: Arc<dyn Dispatcher>,
     store: Arc<dyn Schedules>,
     /// This process's last firings, for when the store does not answer.
     fired: BTreeMap<&'static str, UnixMillis>,
@@ -46,15 +57,17 @@ struct Due {
 
 impl Scheduler {
     /// Returns a core's scheduler, or `None` if none of the bot's schedules is on.
-    pub fn of(core: &Core) -> Option<Self> {
-        let deps = core.context.deps();
+    pub(crate) fn new(context: RunContext, dispatcher: Arc<dyn Dispatcher>) -> Option<Self> {
+        let deps = context.deps();
         let store = Arc::clone(deps.capabilities.commands.schedules.as_ref()?);
         let mut own = store
             .schedules()
             .iter()
             .filter(|schedule| schedule.worker == BOT);
-        own.any(|schedule| is_on(deps, schedule)).then(|| Self {
-            core: core.clone(),
+        let fires = own.any(|schedule| is_on(deps, schedule));
+        fires.then(|| Self {
+            context,
+            dispatcher,
             store,
             fired: BTreeMap::new(),
             conflicts: BTreeMap::new(),
@@ -78,7 +91,7 @@ impl Scheduler {
     /// Fires whatever is due, and waits until the firings have ended and are recorded. A process
     /// that shuts down fires nothing, because the next process does.
     pub async fn fire_due(&mut self) {
-        if self.core.load().draining {
+        if self.context.is_draining() {
             return;
         }
         for Due {
@@ -88,31 +101,25 @@ impl Scheduler {
             at,
         } in self.due().await
         {
-            let now = self.core.clock().now();
+            let now = self.context.clock().now();
             // Two processes find the same firing due. The claim expires, for a process that ends before the record.
             let (key, owner) = (
                 format!("firing {schedule} {at}"),
-                self.core.registry().mint(),
+                self.context.registry().mint(),
             );
-            if self
-                .core
-                .context
-                .work_claims()
-                .claim(&key, &owner, now)
-                .await
-                != Some(true)
-            {
+            if self.context.work_claims().claim(&key, &owner, now).await != Some(true) {
                 continue;
             }
             let since = self.conflicts.get(schedule).copied().unwrap_or(now);
             let repeats_conflict = now.saturating_sub(since) <= MAX_WORK_CLAIM_AGE_MS;
-            let (core, store) = (self.core.clone(), Arc::clone(&self.store));
+            let (context, store) = (self.context.clone(), Arc::clone(&self.store));
+            let dispatcher = Arc::clone(&self.dispatcher);
             // In a separate task, because a message is dispatched to the end.
             let fired = tokio::spawn(async move {
-                let fired = fire(&core, schedule, command, identity, now).await;
+                let fired = fire(&*dispatcher, schedule, command, identity, now).await;
                 let fired = fired.filter(|fired| !(fired.has_conflict && repeats_conflict));
                 let Some(Fired { firing, .. }) = fired else {
-                    core.context.work_claims().release(&key, &owner).await;
+                    context.work_claims().release(&key, &owner).await;
                     return None;
                 };
                 if let Err(error) = store.record(&firing).await {
@@ -142,7 +149,7 @@ impl Scheduler {
                 return Vec::new();
             }
         };
-        let (deps, now) = (self.core.context.deps(), self.core.clock().now());
+        let (deps, now) = (self.context.deps(), self.context.clock().now());
         let due = |schedule: &'static Schedule| {
             let (BOT, Action::Run { command, identity }) = (schedule.worker, schedule.action)
             else {
@@ -177,7 +184,7 @@ struct Fired {
 
 /// Dispatches a firing's message. Returns `None` if the process shuts down instead.
 async fn fire(
-    core: &Core,
+    dispatcher: &dyn Dispatcher,
     schedule: &str,
     command: &str,
     identity: &str,
@@ -196,7 +203,8 @@ async fn fire(
         source: None,
         idempotency: None,
     };
-    core.dispatch(message, Arc::<FiringChannel>::clone(&channel))
+    dispatcher
+        .dispatch(message, Arc::<FiringChannel>::clone(&channel))
         .await;
     let outcome = channel
         .outcome

@@ -6,7 +6,8 @@ use ars_bot_ports::StoreErrorKind;
 use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 
-use crate::{context::RunContext, registry::StopOutcome, retry::Policy};
+use super::RunContext;
+use crate::{registry::StopOutcome, retry::Policy};
 
 /// Wait between two attempts to record a stop in the ledger.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);

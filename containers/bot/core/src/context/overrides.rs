@@ -17,7 +17,7 @@ use ars_wire::config::OVERRIDES;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ChangeError, LoadError};
+use crate::error::{ChangeError, LoadError};
 
 /// Maximum attempts per change, including a retry after a conflict.
 const ATTEMPTS: usize = 2;

@@ -14,7 +14,7 @@ use ars_codehost::review::ReadingDiffSettings;
 use ars_settings::Scopes;
 use ars_types::{Effort, ModelRef, RepoSlug, RunId};
 
-use crate::load_limits::LoadLimits;
+use crate::limits::load_limits::LoadLimits;
 
 /// The installation's settings.
 #[derive(Debug, Clone, Default)]

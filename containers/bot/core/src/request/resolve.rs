@@ -9,8 +9,8 @@ use ars_bot_ports::{Choices, Refusal};
 use ars_bot_tools::agents::{self, AgentSpec, DEFAULT_AGENT};
 use ars_settings::{Choice, Defaults, Layers, Scope, Target};
 
-use super::{parse::ParsedRequest, request::Request};
-use crate::{context::RunContext, overrides::Overrides, settings::Settings};
+use super::{incoming::Request, parse::ParsedRequest};
+use crate::context::{RunContext, overrides::Overrides, settings::Settings};
 
 /// A request's requester and agent.
 pub(crate) struct ResolvedRequest {
@@ -66,7 +66,7 @@ impl ActiveScopes {
 }
 
 /// Resolves the requester's grants and the agent.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     context: &RunContext,
     request: &Request,
     parsed: &ParsedRequest,

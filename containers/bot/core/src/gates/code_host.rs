@@ -8,7 +8,10 @@ use ars_codehost::webhook::item_of_thread;
 use ars_types::RepoSlug;
 
 use super::repositories::authorize_name;
-use crate::{context::Deps, run::RunCodeHost, settings::Settings};
+use crate::{
+    context::{Deps, settings::Settings},
+    run::RunCodeHost,
+};
 
 /// A requester's gate on a channel.
 struct RequesterGate {

@@ -10,11 +10,13 @@ use ars_types::{Effort, ModelRef, ThreadKey};
 
 use super::{
     parse::ParsedRequest,
-    repositories::{find, resolve_repository},
     resolve::{ActiveScopes, ResolvedRequest},
     text_repository::RequestText,
 };
-use crate::{context::RunContext, settings::Settings};
+use crate::{
+    context::{RunContext, settings::Settings},
+    gates::{find, resolve_repository},
+};
 
 /// A new run's model, effort and repository.
 pub(crate) struct RunPlan {
@@ -49,7 +51,7 @@ impl RunPlan {
 
 /// Plans a run for a free thread.
 /// The thread's own repository is read here and not earlier, because the thread's previous run may have created it.
-pub(super) async fn plan_run(
+pub(crate) async fn plan_run(
     context: &RunContext,
     thread: &ThreadKey,
     parsed: &ParsedRequest,

@@ -1,6 +1,6 @@
 //! A follow-up from a live run's page, authorized by the run's view token.
 //!
-//! The agent and repository gates apply to the viewer as to every follow-up sender (`steer`). A
+//! The agent and repository gates apply to the viewer as to every follow-up sender (`dispatch::steer`). A
 //! command in the text is prose: the viewer addresses the agent.
 
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use ars_bot_ports::{Choices, IncomingMessage, NobodyListens, Refusal};
 use ars_events::InputSource;
 use ars_types::RunId;
 
-use super::{request::Request, steer::Steering};
+use super::Core;
 use crate::{
-    facade::Core,
+    dispatch::{self, Steering},
     queries::{Found, QueryError, Reader, RunView},
+    request::Request,
 };
 
 /// The reason for a rejected follow-up.
@@ -70,7 +71,7 @@ impl Core {
             Ok(Some(_)) => Ok(()),
             Ok(None) => Err(FollowUpError::Run(QueryError::AlreadyFinished)),
             Err(refusal) => {
-                super::pipeline::count(&refusal);
+                dispatch::count(&refusal);
                 Err(FollowUpError::Refused(refusal))
             }
         }

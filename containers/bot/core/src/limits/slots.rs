@@ -12,7 +12,7 @@ use ars_bot_ports::{Overload, metrics};
 use ars_types::UnixMillis;
 use tokio::sync::watch;
 
-use crate::{load_limits::LoadLimits, registry::QueuePlace};
+use crate::{limits::load_limits::LoadLimits, registry::QueuePlace};
 
 /// A process's slots. Cheap to clone.
 #[derive(Clone)]

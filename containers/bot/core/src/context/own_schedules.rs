@@ -1,10 +1,10 @@
 //! The schedules that fire in this installation.
 //!
-//! Not here: their firings (`schedules`), and listing all (`commands/schedule`).
+//! Not here: their firings (`background`), and listing all (`commands/schedule`).
 
 use ars_schedules::{Action, BOT, SELF_IMPROVEMENT, Schedule};
 
-use crate::context::Deps;
+use super::Deps;
 
 /// Returns whether a schedule fires in this installation.
 pub(crate) fn is_on(deps: &Deps, schedule: &Schedule) -> bool {

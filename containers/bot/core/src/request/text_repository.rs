@@ -1,7 +1,7 @@
 //! Finds the repository that a request's prose names (docs/reference/code-host.md#resolution).
 //!
-//! Makes no code host calls, and the repository's gate follows (`repositories`). A choice such as
-//! `repo:<name>` precedes the prose. Not here: the lookup among the residents (`onboarded`).
+//! Makes no code host calls, and the repository's gate follows (`gates`). A choice such as
+//! `repo:<name>` precedes the prose. Not here: the lookup among the residents (`context::onboarded`).
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,10 @@ use ars_codehost::{
 };
 use ars_types::RepoSlug;
 
-use super::repositories::{find, is_allowed, resolve_repository};
-use crate::settings::Settings;
+use crate::{
+    context::settings::Settings,
+    gates::{find, is_allowed, resolve_repository},
+};
 
 /// Maximum repositories per text that are looked up among the residents.
 const MAX_LOOKUPS: usize = 8;

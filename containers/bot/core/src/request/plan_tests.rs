@@ -6,7 +6,7 @@ use ars_auth::{Grants, Restrictions, Set};
 use ars_bot_ports::texts;
 
 use super::*;
-use crate::dispatch::{authorize::authorize_agent, resolve::resolve_agent};
+use crate::{gates::authorize_agent, request::resolve::resolve_agent};
 
 fn settings() -> Settings {
     Settings {

@@ -5,10 +5,10 @@ use ars_bot_ports::{Refusal, Repository};
 use ars_types::CLI_LOCAL;
 
 use super::origin;
-use crate::settings::Settings;
+use crate::context::settings::Settings;
 
 /// Returns a run's repository. `None` means the thread's own, which passes the gate again.
-pub(super) fn resolve_repository(
+pub(crate) fn resolve_repository(
     named: Option<&str>,
     actor: &Actor,
     settings: &Settings,
@@ -38,7 +38,7 @@ pub(super) fn resolve_repository(
 }
 
 /// Returns the repository that a request names, if the actor may name it.
-pub(super) fn find(named: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
+pub(crate) fn find(named: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
     configured(named, settings).or_else(|| direct(named, actor, settings))
 }
 
@@ -103,7 +103,7 @@ fn configured(name: &str, settings: &Settings) -> Option<Repository> {
 }
 
 /// Returns whether any request may name the origin.
-pub(super) fn is_allowed(origin: &str, settings: &Settings) -> bool {
+pub(crate) fn is_allowed(origin: &str, settings: &Settings) -> bool {
     // A server decodes `%67` to `g` and does not treat the part after `?` as a path, so a comparison cannot see through
     // such spellings.
     let is_disguised =

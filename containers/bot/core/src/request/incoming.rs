@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ars_bot_ports::{Channel, IncomingMessage};
 
-use crate::in_flight::InFlight;
+use crate::limits::InFlight;
 
 /// A request in dispatch.
 pub(crate) struct Request {

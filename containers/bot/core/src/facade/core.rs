@@ -9,18 +9,20 @@ use ars_bot_ports::{
 };
 use ars_codehost::{review::PullRequest, webhook::EndedPullRequest};
 use ars_types::{Generation, RepoSlug, UnixMillis};
+use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    background::{self, Dispatcher, PullRequestFollower, Scheduler},
     commands::{self, Commands},
-    context::{Deps, RunContext},
-    dispatch, lifecycle,
+    context::{Deps, RunContext, settings::Settings},
+    dispatch,
+    gates::authorize_name,
+    history::own_pulls,
+    lifecycle,
     live::Live,
-    own_pulls,
-    pull_ends::{self, PullRequestFollower},
     queries::Queries,
     registry::Registry,
-    settings::Settings,
 };
 
 /// Default deadline for a drain.
@@ -94,7 +96,7 @@ impl Core {
     pub fn may_use_repository(&self, actor: &Actor, repository: &RepoSlug) -> bool {
         let settings = self.context.settings();
         let actor = granted(actor, &settings.grants);
-        dispatch::authorize_name(&actor, settings, repository.as_str()).is_ok()
+        authorize_name(&actor, settings, repository.as_str()).is_ok()
     }
 
     /// Returns whether a pull request is the service's own.
@@ -125,12 +127,17 @@ impl Core {
         &self,
         ended: &EndedPullRequest,
     ) -> Result<(), StoreError> {
-        pull_ends::record(&self.context, ended).await
+        background::record_pull_request_end(&self.context, ended).await
     }
 
     /// Returns the pull request follower, or `None` without a code host or a run history.
     pub fn pull_request_follower(&self) -> Option<PullRequestFollower> {
-        PullRequestFollower::of(&self.context)
+        PullRequestFollower::new(&self.context)
+    }
+
+    /// Returns the scheduler, or `None` if no schedule fires in this installation.
+    pub fn scheduler(&self) -> Option<Scheduler> {
+        Scheduler::new(self.context.clone(), Arc::new(self.clone()))
     }
 
     /// Returns this core's commands.
@@ -241,5 +248,12 @@ impl Core {
     /// Waits until nothing is in flight. Returns `false` when `limit` elapses first.
     pub async fn idle(&self, limit: Duration) -> bool {
         self.context.in_flight().idle(limit).await
+    }
+}
+
+#[async_trait]
+impl Dispatcher for Core {
+    async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn Channel>) {
+        Core::dispatch(self, message, io).await;
     }
 }
