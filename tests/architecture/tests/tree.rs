@@ -35,6 +35,7 @@ holds! {
     no_file_is_too_long: sizes::files(&tree());
     no_function_is_too_long: sizes::functions(&tree());
     imports_have_no_large_circle: circles::check(&tree());
+    modules_have_no_large_circle: module_circles::check(&tree());
     mod_rs_files_only_declare: declarations::check(&tree());
     shared_logic_does_no_io: purity::check(&tree());
     store_sql_contains_no_transactions: sql_text::check(&tree());

@@ -21,40 +21,48 @@ const SHIPPED: [&str; 4] = ["shared/", "durable-objects/", "workers/", "containe
 
 /// Names import circles with too many files.
 pub fn check(tree: &Tree) -> Vec<Violation> {
-    let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
-    for source in &tree.sources {
-        let is_shipped = SHIPPED.iter().any(|folder| source.path.starts_with(folder));
-        if let Some((root, _)) = source.path.split_once("/src/").filter(|_| is_shipped)
-            && !source.is_test_line(1)
-        {
-            crates.entry(root).or_default().push(source);
-        }
-    }
     let mut found = Vec::new();
-    for (root, sources) in &crates {
-        for circle in circles_of(root, sources) {
-            let names: Vec<_> = circle.into_iter().collect();
-            let files = names.len();
-            found.push(format!(
-                "{root}: {files} files import each other in a circle: {}",
-                names.join(", ")
-            ));
+    for (root, sources) in by_crate(tree) {
+        if !SHIPPED.iter().any(|folder| root.starts_with(folder)) {
+            continue;
+        }
+        for circle in circles(&file_imports(root, &sources)) {
+            let files = circle.len();
+            if files > CIRCLE_FILES {
+                let names: Vec<_> = circle.into_iter().collect();
+                found.push(format!(
+                    "{root}: {files} files import each other in a circle: {}",
+                    names.join(", ")
+                ));
+            }
         }
     }
     found
 }
 
-/// Returns a crate's circles with too many files.
-fn circles_of<'a>(root: &str, sources: &[&'a Source]) -> Vec<BTreeSet<&'a str>> {
+/// Returns each crate's sources by its folder, without files that are tests only.
+pub(super) fn by_crate(tree: &Tree) -> BTreeMap<&str, Vec<&Source>> {
+    let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
+    for source in &tree.sources {
+        if let Some((root, _)) = source.path.split_once("/src/")
+            && !source.is_test_line(1)
+        {
+            crates.entry(root).or_default().push(source);
+        }
+    }
+    crates
+}
+
+/// Returns the files that each file in a crate imports items from.
+pub(super) fn file_imports<'a>(
+    root: &str,
+    sources: &[&'a Source],
+) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
     let modules = Modules::new(root, sources);
-    let imports: BTreeMap<&'a str, BTreeSet<&'a str>> = modules
+    modules
         .by_path
         .iter()
         .map(|(module, source)| (source.path.as_str(), modules.imports(module, source)))
-        .collect();
-    circles(&imports)
-        .into_iter()
-        .filter(|circle| circle.len() > CIRCLE_FILES)
         .collect()
 }
 
@@ -273,8 +281,10 @@ fn paths_in(tokens: TokenStream, found: &mut Vec<ModulePath>) {
     found.retain(|path| path.len() > 1);
 }
 
-/// Returns the groups of files that reach each other.
-fn circles<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<BTreeSet<&'a str>> {
+/// Returns the groups of files or modules that reach each other.
+pub(super) fn circles<'a>(
+    imports: &BTreeMap<&'a str, BTreeSet<&'a str>>,
+) -> BTreeSet<BTreeSet<&'a str>> {
     let reach: BTreeMap<&'a str, _> = imports
         .keys()
         .map(|file| (*file, reached(file, imports)))

@@ -17,6 +17,7 @@ pub mod language;
 pub mod manifests;
 pub mod messages;
 pub mod migrations;
+pub mod module_circles;
 pub mod named_paths;
 pub mod purity;
 pub mod reference;
