@@ -74,7 +74,7 @@ impl Policy {
         let waits: Vec<_> = self
             .waits
             .iter()
-            .map(|wait| self.jitter.of(*wait, run))
+            .map(|wait| self.jitter.applied_to(*wait, run))
             .collect();
         let hurry = hurry.clone();
         let sleep = move |wait| {
@@ -100,7 +100,7 @@ impl Policy {
 
 impl Jitter {
     /// Returns the wait with jitter derived from the run's random id.
-    fn of(self, wait: Duration, run: &RunId) -> Duration {
+    fn applied_to(self, wait: Duration, run: &RunId) -> Duration {
         if self == Self::None {
             return wait;
         }

@@ -102,7 +102,7 @@ pub(crate) async fn answer(
         let mut jobs = context.abridge_jobs().lock();
         let decided = abridge(
             run,
-            &jobs.of(&record.id),
+            &jobs.job(&record.id),
             stored(&record.events),
             request.is_forced,
         );

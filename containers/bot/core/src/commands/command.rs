@@ -81,7 +81,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) const fn of<C: Command + 'static>() -> Self {
+    pub(super) const fn for_command<C: Command + 'static>() -> Self {
         Self {
             definition: const { &C::DEFINITION },
             output_schema: schema::of_output::<C::Output>,

@@ -13,7 +13,7 @@ use crate::{abridge, context::Deps};
 macro_rules! table {
     ($($command:ty),+ $(,)?) => {
         pub(super) const DEFINITIONS: &[&Definition] = &[$(&<$command>::DEFINITION),+];
-        static ENTRIES: &[Entry] = &[$(Entry::of::<$command>()),+];
+        static ENTRIES: &[Entry] = &[$(Entry::for_command::<$command>()),+];
     };
 }
 

@@ -66,7 +66,7 @@ impl AbridgeJobs {
 
 impl Jobs {
     /// Returns a run's job, for deciding about a call. A finished job is in the record.
-    pub(crate) fn of(&self, run: &RunId) -> Job {
+    pub(crate) fn job(&self, run: &RunId) -> Job {
         match self.by_run.get(run).map(|state| state.borrow().clone()) {
             Some(JobState::Running { started_at }) => Job::Running { started_at },
             Some(JobState::Failed { reason, at }) => Job::Failed { reason, at },
@@ -81,7 +81,7 @@ impl Jobs {
         self.started.retain(|known| known != run);
         self.started.push(run.clone());
         if self.started.len() > MAX_ENDED_JOBS {
-            let is_ended = |run: &RunId| !matches!(self.of(run), Job::Running { .. });
+            let is_ended = |run: &RunId| !matches!(self.job(run), Job::Running { .. });
             if let Some(at) = self.started.iter().position(is_ended) {
                 self.by_run.remove(&self.started.remove(at));
             }

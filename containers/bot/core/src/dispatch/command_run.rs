@@ -67,7 +67,12 @@ pub(super) async fn serve(
     .await;
     let error = answer.failure.map(|_| AGENT.to_owned());
     let replied = invocation.reply(&io, answer).await;
-    spans.end(&run, root, SpanResult::of(error), context.clock().now());
+    spans.end(
+        &run,
+        root,
+        SpanResult::from_error(error),
+        context.clock().now(),
+    );
     run.seal(Some(replied.is_ok()));
     let status = if replied.is_ok() {
         status

@@ -126,7 +126,7 @@ async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatche
     let resolved = resolve(context, request, &parsed)?;
     let authorized = authorize(context, request, &parsed, resolved)?;
     for _ in 0..MAX_ATTEMPTS {
-        let steering = Steering::of(&authorized);
+        let steering = Steering::for_request(&authorized);
         let admitted = match admit(context, &authorized, &steering).await? {
             Admission::Claimed(admitted) => *admitted,
             Admission::Steered(notice) => return Ok(Dispatched::Steered(notice)),

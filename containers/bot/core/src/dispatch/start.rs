@@ -56,7 +56,7 @@ pub(super) async fn start(
     };
     let thread = authorized.request.message.thread_key.as_str();
     let code_host = code_host_of(context.deps(), &authorized.resolved.actor, thread);
-    let mut assignment = Assignment::of(
+    let mut assignment = Assignment::new(
         context.deps(),
         agent,
         model,

@@ -47,7 +47,7 @@ struct OwnerRun<'a> {
 }
 
 impl<'a> OwnerRun<'a> {
-    fn of(occupant: &'a Occupant) -> Self {
+    fn from_occupant(occupant: &'a Occupant) -> Self {
         Self {
             agent: occupant.agent,
             repository: occupant.repository.as_deref(),
@@ -68,7 +68,7 @@ impl<'a> OwnerRun<'a> {
 
 impl<'a> Steering<'a> {
     /// Steers with an authorized request. It borrows, because most messages steer no run.
-    pub(super) fn of(authorized: &'a AuthorizedRequest<'_>) -> Self {
+    pub(super) fn for_request(authorized: &'a AuthorizedRequest<'_>) -> Self {
         let AuthorizedRequest {
             request,
             parsed,
@@ -110,7 +110,7 @@ impl<'a> Steering<'a> {
     ) -> Result<Option<Notice>, Refusal> {
         let mut copy = None;
         while let Some(occupant) = context.threads().occupant(&self.request.message.thread_key) {
-            let owner = OwnerRun::of(&occupant);
+            let owner = OwnerRun::from_occupant(&occupant);
             if let Err(refusal) = self.authorize(context, &owner) {
                 if !occupant.mailbox.is_closed() {
                     return Err(refusal.into());
@@ -122,8 +122,9 @@ impl<'a> Steering<'a> {
                 }
             }
             // All attempts share a note: message copies are recognized by delivery id.
-            let note = copy
-                .get_or_insert_with(|| Note::of(&self.request.message, self.text(context, &owner)));
+            let note = copy.get_or_insert_with(|| {
+                Note::from_message(&self.request.message, self.text(context, &owner))
+            });
             let _room = occupant
                 .mailbox
                 .reserve(&note.text, &context.settings().load)?;
@@ -199,7 +200,7 @@ impl<'a> Steering<'a> {
             run: Some(&holder.run_id),
         };
         self.authorize(context, &owner)?;
-        let note = Note::of(&self.request.message, self.text(context, &owner));
+        let note = Note::from_message(&self.request.message, self.text(context, &owner));
         let agent = || owner.agent.to_owned();
         match self.queue(context, &holder.run_id, &note).await {
             Ok(Some(_)) => {}

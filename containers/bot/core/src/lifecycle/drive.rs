@@ -45,7 +45,7 @@ impl ActiveRun {
             "run.agent",
             context.clock().now(),
         );
-        let stage = ReviewStage::of(self, context, assignment);
+        let stage = ReviewStage::for_run(self, context, assignment);
         let driver = Driver {
             run: &self.run,
             spans: &self.spans,
@@ -103,7 +103,7 @@ impl ActiveRun {
         self.spans.end(
             &self.run,
             root,
-            SpanResult::of(error),
+            SpanResult::from_error(error),
             context.clock().now(),
         );
         report
@@ -216,7 +216,9 @@ impl ActiveRun {
         };
         let observe_span = self.part(context, root, "run.observe_workspace");
         let head = review::observed_head(assignment.workspace.as_deref()).await;
-        observe_span.end_with(SpanResult::of(head.is_none().then(|| "unknown".to_owned())));
+        observe_span.end_with(SpanResult::from_error(
+            head.is_none().then(|| "unknown".to_owned()),
+        ));
         let end = review::End {
             status: outcome.status,
             cut_short: outcome.cut_short,

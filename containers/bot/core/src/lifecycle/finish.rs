@@ -367,7 +367,7 @@ impl Effects {
             "reply".to_owned()
         });
         self.spans
-            .end(&self.run, span, SpanResult::of(error), clock.now());
+            .end(&self.run, span, SpanResult::from_error(error), clock.now());
         delivered.is_ok()
     }
 

@@ -249,7 +249,12 @@ async fn prepare_workspace(
     );
     let opened = open_workspace(context, source, active, assignment).await;
     let error = opened.is_err().then(|| "workspace".to_owned());
-    spans.end(run, span, SpanResult::of(error), context.clock().now());
+    spans.end(
+        run,
+        span,
+        SpanResult::from_error(error),
+        context.clock().now(),
+    );
     opened
 }
 

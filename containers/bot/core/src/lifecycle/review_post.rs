@@ -66,7 +66,7 @@ struct State {
 
 impl<'a> ReviewStage<'a> {
     /// The stage of a review that is posted.
-    pub(super) fn of(
+    pub(super) fn for_run(
         active: &'a ActiveRun,
         context: &'a RunContext,
         assignment: &'a Assignment,

@@ -161,7 +161,7 @@ impl Slots {
 }
 
 impl State {
-    fn of(&self, caller: &str) -> u32 {
+    fn live_runs_of(&self, caller: &str) -> u32 {
         self.live.get(caller).copied().unwrap_or(0)
     }
 
@@ -180,7 +180,7 @@ impl State {
 
     /// Checks whether the caller may begin another run.
     fn check(&self, caller: &str, limits: &LoadLimits) -> Result<(), Overload> {
-        let (own, all) = (self.of(caller), self.live.values().sum::<u32>());
+        let (own, all) = (self.live_runs_of(caller), self.live.values().sum::<u32>());
         if let Some(limit) = limits.runs_per_caller.filter(|limit| own >= *limit) {
             return Err(Overload::OwnRuns { limit });
         }

@@ -31,7 +31,7 @@ pub(super) struct Conversation {
 
 impl Conversation {
     /// A reclaimed run's conversation, with the number and size of stored turns.
-    pub(super) fn of(stored: u64, size: usize) -> Self {
+    pub(super) fn resumed(stored: u64, size: usize) -> Self {
         Self {
             stored,
             size,

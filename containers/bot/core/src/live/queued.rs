@@ -83,7 +83,7 @@ impl QueuedRequest {
             must_continue,
         } = choices.clone();
         let request = Self {
-            message: Note::of(message, &message.text),
+            message: Note::from_message(message, &message.text),
             url: message
                 .source
                 .as_ref()

@@ -60,7 +60,7 @@ pub(crate) struct LiveRows {
 }
 
 impl LiveRow {
-    fn of(row: ledger::LiveRun) -> Self {
+    fn from_row(row: ledger::LiveRun) -> Self {
         Self {
             facts: Meta::of_row(&row.meta).ok().map(|meta| meta.facts()),
             token: RunState::of_row(&row.state).view_token,
@@ -95,7 +95,7 @@ impl LiveRows {
         let listing =
             match listed.map_err(|_elapsed| "the ledger did not answer in time".to_owned()) {
                 Ok(Ok(rows)) => LiveListing {
-                    rows: rows.into_iter().map(LiveRow::of).collect(),
+                    rows: rows.into_iter().map(LiveRow::from_row).collect(),
                     is_unavailable: false,
                 },
                 Ok(Err(StoreError { message: error, .. })) | Err(error) => {

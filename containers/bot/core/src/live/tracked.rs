@@ -163,7 +163,7 @@ impl TrackedRun {
 
     /// Continues from what another process stored: the turn count and size, and the state.
     pub async fn adopt(&self, turns: u64, size: usize, state: RunState) {
-        *self.conversation.lock().await = Conversation::of(turns, size);
+        *self.conversation.lock().await = Conversation::resumed(turns, size);
         self.adopt_state(state);
     }
 

@@ -32,12 +32,12 @@ impl Queries {
         if run.summary.user_id != reader.viewer.id() {
             return Err(reader.denied(Denied::NotSelf));
         }
-        Ok(OwnRun::of(run, &events))
+        Ok(OwnRun::from_entry(run, &events))
     }
 }
 
 impl OwnRun {
-    fn of(run: RunEntry, events: &[Value]) -> Self {
+    fn from_entry(run: RunEntry, events: &[Value]) -> Self {
         let last = |kind: &str, field: &str| {
             let found = events.iter().rev().find(|event| event["type"] == kind)?;
             found[field].as_str().map(str::to_owned)

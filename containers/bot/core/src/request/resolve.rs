@@ -29,7 +29,7 @@ pub(crate) struct ActiveScopes {
 }
 
 impl ActiveScopes {
-    fn of(
+    fn effective(
         settings: &Settings,
         overrides: &ars_settings::Scopes,
         user: &str,
@@ -79,7 +79,7 @@ pub(crate) fn resolve(
         .as_ref()
         .map(Overrides::current)
         .unwrap_or_default();
-    let scopes = ActiveScopes::of(
+    let scopes = ActiveScopes::effective(
         &deps.settings,
         &overrides,
         &actor.id,

@@ -184,7 +184,7 @@ impl Assignment {
     }
 
     /// Creates an agent's assignment, still without a prompt and a workspace.
-    pub fn of(
+    pub fn new(
         deps: &Deps,
         agent: &'static AgentSpec,
         model: BoundModel,

@@ -54,7 +54,7 @@ pub enum SpanResult {
 
 impl SpanResult {
     /// Returns the result for work that may have failed.
-    pub fn of(error: Option<String>) -> Self {
+    pub fn from_error(error: Option<String>) -> Self {
         error.map_or(Self::Ok, Self::Failed)
     }
 }

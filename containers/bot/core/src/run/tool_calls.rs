@@ -111,8 +111,12 @@ impl Driver<'_> {
             }
             .to_owned()
         });
-        self.spans
-            .end(self.run, span, SpanResult::of(error), self.clock.now());
+        self.spans.end(
+            self.run,
+            span,
+            SpanResult::from_error(error),
+            self.clock.now(),
+        );
         let outcome = match (output.ok, output.sandbox) {
             (true, _) => Outcome::Ok,
             (false, Sandbox::Failed) => Outcome::Infra,

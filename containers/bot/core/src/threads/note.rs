@@ -59,13 +59,13 @@ enum Axis {
 impl Note {
     /// Makes a message's note with this text. Create a note once per message, because copies share
     /// the delivery id.
-    pub fn of(message: &IncomingMessage, text: &str) -> Self {
+    pub fn from_message(message: &IncomingMessage, text: &str) -> Self {
         Self {
             text: text.to_owned(),
             user_id: message.actor.id.clone(),
             received_at: message.received_at,
             delivery: Some(uuid::Uuid::new_v4().to_string()),
-            grants: Some(Vouched::of(&message.actor.grants)),
+            grants: Some(Vouched::from_grants(&message.actor.grants)),
             token: message.actor.token.clone(),
         }
     }
@@ -104,7 +104,7 @@ impl Note {
 }
 
 impl Vouched {
-    fn of(grants: &Grants) -> Self {
+    fn from_grants(grants: &Grants) -> Self {
         let axis = |set: &Set| match set {
             Set::All => Axis::All,
             Set::Only(items) => Axis::Only(items.iter().cloned().collect()),
@@ -151,7 +151,7 @@ mod tests {
             user_id: "http:ann".into(),
             received_at: 1,
             delivery: Some("d".into()),
-            grants: Some(Vouched::of(&grants)),
+            grants: Some(Vouched::from_grants(&grants)),
             token: None,
         };
         let back = read(&Value::Object(note.message()));

@@ -124,7 +124,7 @@ impl Command for Set {
             .effective(&changed, owner.target());
         Ok(Changed {
             scope,
-            effective: ScopeView::of(&effective),
+            effective: ScopeView::from_scope(&effective),
         })
     }
 

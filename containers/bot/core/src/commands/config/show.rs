@@ -103,9 +103,9 @@ impl Command for Show {
         Ok(Shown {
             effective: in_effect(settings, &user, &channel),
             defaults: defaults(settings),
-            channel: ScopeView::of(&channel),
-            user: ScopeView::of(&user),
-            org: (!org.is_empty()).then(|| ScopeView::of(&org)),
+            channel: ScopeView::from_scope(&channel),
+            user: ScopeView::from_scope(&user),
+            org: (!org.is_empty()).then(|| ScopeView::from_scope(&org)),
             restricted_agents: settings.restrictions.agents.iter().cloned().collect(),
             channel_config_restricted: true,
             admins_hint: hint(settings),

@@ -41,7 +41,7 @@ pub(super) struct ScopeView {
 }
 
 impl ScopeView {
-    pub(super) fn of(scope: &Scope) -> Self {
+    pub(super) fn from_scope(scope: &Scope) -> Self {
         let texts = |map: &BTreeMap<String, _>| {
             map.iter()
                 .map(|(agent, value)| (agent.clone(), to_text(value)))
@@ -155,7 +155,7 @@ mod tests {
                 "token": "canary", "headers": { "x": "canary" }, "agents": ["general"] } },
         } } });
         let scopes = Scopes::read(&document).unwrap();
-        let view = ScopeView::of(&scopes.channels["C1"]);
+        let view = ScopeView::from_scope(&scopes.channels["C1"]);
         let expected = json!({
             "agent": "coding", "models": { "review": "a/b" }, "effort": "low", "instructions": "(8 characters)",
             "mcpServers": { "docs": { "url": "https://docs.example/mcp", "agents": ["general"], "auth": "bearer" } },
@@ -167,7 +167,7 @@ mod tests {
             "{}",
             view.text()
         );
-        assert_eq!(ScopeView::of(&Scope::default()).text(), "- none");
+        assert_eq!(ScopeView::from_scope(&Scope::default()).text(), "- none");
     }
 
     #[test]

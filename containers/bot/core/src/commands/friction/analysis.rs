@@ -40,7 +40,7 @@ pub struct StreamOptions {
 
 impl Analysis {
     /// Diagnoses a stream.
-    pub fn of(source: String, capture: &Capture, options: &StreamOptions) -> Self {
+    pub fn new(source: String, capture: &Capture, options: &StreamOptions) -> Self {
         let defaults = AnalysisOptions::default();
         let options = AnalysisOptions {
             slow_tool_ms: options.slow_ms.unwrap_or(defaults.slow_tool_ms),
@@ -107,27 +107,27 @@ mod tests {
         StreamOptions::default()
     }
 
-    fn of(text: &str, options: &StreamOptions) -> Analysis {
-        Analysis::of("run".into(), &Capture::read(text.as_bytes()), options)
+    fn analysis(text: &str, options: &StreamOptions) -> Analysis {
+        Analysis::new("run".into(), &Capture::read(text.as_bytes()), options)
     }
 
     #[test]
     fn report_names_time_and_findings() {
-        insta::assert_snapshot!("stream_text", of(STREAM, &args()).text());
-        insta::assert_snapshot!("lines_text", of(LINES, &args()).text());
+        insta::assert_snapshot!("stream_text", analysis(STREAM, &args()).text());
+        insta::assert_snapshot!("lines_text", analysis(LINES, &args()).text());
     }
 
     #[test]
     fn line_ends_make_no_difference() {
         for end in ["\r\n", "\r"] {
             assert_eq!(
-                of(&STREAM.replace('\n', end), &args()),
-                of(STREAM, &args()),
+                analysis(&STREAM.replace('\n', end), &args()),
+                analysis(STREAM, &args()),
                 "{end:?}"
             );
             assert_eq!(
-                of(&LINES.replace('\n', end), &args()),
-                of(LINES, &args()),
+                analysis(&LINES.replace('\n', end), &args()),
+                analysis(LINES, &args()),
                 "{end:?}"
             );
         }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn both_formats_give_the_same_findings() {
-        let (stream, lines) = (of(STREAM, &args()), of(LINES, &args()));
+        let (stream, lines) = (analysis(STREAM, &args()), analysis(LINES, &args()));
         assert_eq!(stream.diagnosis.findings, lines.diagnosis.findings);
         // Only the stream has the finish time, so only its time can be broken down.
         assert!(stream.diagnosis.shape.is_some() && lines.diagnosis.shape.is_none());
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn slow_threshold_is_configurable() {
         let slow = |ms| {
-            of(
+            analysis(
                 LINES,
                 &StreamOptions {
                     slow_ms: Some(ms),
@@ -167,7 +167,7 @@ mod tests {
             .collect::<Vec<_>>()
             .join("\n");
         let findings = |in_progress| {
-            of(
+            analysis(
                 &cut,
                 &StreamOptions {
                     in_progress,
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn control_sequences_are_removed() {
         let hostile = LINES.replace("cargo test", "\\u001b[2Jgo\\nverdict: fine");
-        let text = of(
+        let text = analysis(
             &hostile,
             &StreamOptions {
                 slow_ms: Some(0),

@@ -70,7 +70,7 @@ impl Command for Analyze {
             slow_ms: input.slow_ms.map(|ms| ms.round() as i64),
             in_progress: input.in_progress,
         };
-        Ok(Analysis::of(source, &Capture::read(&bytes), &options))
+        Ok(Analysis::new(source, &Capture::read(&bytes), &options))
     }
 
     fn text(analysis: &Analysis) -> String {

@@ -226,7 +226,7 @@ async fn propose(
             attempts.push(file(host, repository, proposal, options).await);
         }
     }
-    Ok(Proposed::of(planned.output(report, attempts)))
+    Ok(Proposed::from_proposed(planned.output(report, attempts)))
 }
 
 /// Returns the repository of the issues, which the caller may use.
@@ -324,25 +324,29 @@ fn tracker(error: &CodeHostError) -> CommandError {
 }
 
 impl Proposed {
-    fn of(proposed: ars_codehost::proposals::Proposed) -> Self {
+    fn from_proposed(proposed: ars_codehost::proposals::Proposed) -> Self {
         let filed = |entry: ars_codehost::proposals::Filed| FiledView {
-            proposal: ProposalView::of(entry.proposal),
+            proposal: ProposalView::from_proposal(entry.proposal),
             issue: IssueView {
                 number: entry.issue.number,
                 url: entry.issue.url,
             },
         };
         let failed = |entry: ars_codehost::proposals::Failed| FailedView {
-            proposal: ProposalView::of(entry.proposal),
+            proposal: ProposalView::from_proposal(entry.proposal),
             error: entry.error,
         };
         Self {
             runs_analyzed: proposed.runs_analyzed,
-            patterns: proposed.patterns.into_iter().map(PatternView::of).collect(),
+            patterns: proposed
+                .patterns
+                .into_iter()
+                .map(PatternView::from_pattern)
+                .collect(),
             proposals: proposed
                 .proposals
                 .into_iter()
-                .map(ProposalView::of)
+                .map(ProposalView::from_proposal)
                 .collect(),
             filed: proposed.filed.into_iter().map(filed).collect(),
             duplicates: proposed.duplicates.into_iter().map(filed).collect(),
@@ -354,12 +358,12 @@ impl Proposed {
 }
 
 impl ProposalView {
-    fn of(proposal: Proposal) -> Self {
+    fn from_proposal(proposal: Proposal) -> Self {
         Self {
             title: Untrusted(proposal.title),
             body: Untrusted(proposal.body),
             labels: proposal.labels,
-            pattern: PatternView::of(proposal.pattern),
+            pattern: PatternView::from_pattern(proposal.pattern),
         }
     }
 }

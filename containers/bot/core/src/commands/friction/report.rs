@@ -128,7 +128,11 @@ impl Command for Report {
         let found = recurring(&call, input.since_ms, input.limit, input.min_runs).await?;
         Ok(Reported {
             runs_analyzed: found.runs_analyzed,
-            patterns: found.patterns.into_iter().map(PatternView::of).collect(),
+            patterns: found
+                .patterns
+                .into_iter()
+                .map(PatternView::from_pattern)
+                .collect(),
             proposals: Vec::new(),
             filed: Vec::new(),
             duplicates: Vec::new(),
@@ -194,7 +198,7 @@ fn analyzed(run: &RunEntry) -> Option<Analyzed<'_>> {
 }
 
 impl PatternView {
-    pub(super) fn of(pattern: Pattern) -> Self {
+    pub(super) fn from_pattern(pattern: Pattern) -> Self {
         Self {
             key: Untrusted(pattern.key),
             kind: pattern.kind.as_str().to_owned(),
@@ -203,7 +207,11 @@ impl PatternView {
             occurrences: pattern.occurrences,
             duration_ms: pattern.duration_ms,
             severity: pattern.severity,
-            examples: pattern.examples.into_iter().map(ExampleView::of).collect(),
+            examples: pattern
+                .examples
+                .into_iter()
+                .map(ExampleView::from_example)
+                .collect(),
         }
     }
 
@@ -213,7 +221,7 @@ impl PatternView {
 }
 
 impl ExampleView {
-    fn of(example: Example) -> Self {
+    fn from_example(example: Example) -> Self {
         Self {
             run_id: example.run_id,
             label: example.label.map(Untrusted),

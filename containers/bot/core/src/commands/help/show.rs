@@ -60,7 +60,7 @@ impl Command for Show {
     type Output = Help;
 
     async fn run(call: Call<'_>, _: NoInput) -> Result<Help, CommandError> {
-        Ok(Help::of(call.registry()))
+        Ok(Help::from_registry(call.registry()))
     }
 
     fn text(help: &Help) -> String {
@@ -79,7 +79,7 @@ impl Command for Show {
 }
 
 impl Help {
-    fn of(registry: &Registry) -> Self {
+    fn from_registry(registry: &Registry) -> Self {
         let agents = AGENTS.iter().map(|agent| Agent {
             name: agent.name.to_owned(),
             description: agent.description.to_owned(),
@@ -95,7 +95,7 @@ impl Help {
 
 /// Returns the whole help for people.
 pub(in super::super) fn of_all(registry: &Registry) -> String {
-    Show::text(&Help::of(registry))
+    Show::text(&Help::from_registry(registry))
 }
 
 /// Returns the commands of a group for people.

@@ -112,7 +112,7 @@ fn hint(slug: &RepoSlug, reason: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(state: StateWord, reason: Option<&str>) -> Settled {
+    fn settled(state: StateWord, reason: Option<&str>) -> Settled {
         let slug = RepoSlug::parse("acme/app").unwrap();
         reply(
             &slug,
@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn only_a_failed_table_command_hints_at_the_table() {
-        assert_eq!(of(StateWord::Onboarding, None), Settled::Pending);
+        assert_eq!(settled(StateWord::Onboarding, None), Settled::Pending);
         assert!(
-            matches!(of(StateWord::Warm, None), Settled::Reply(text) if text.contains("is ready"))
+            matches!(settled(StateWord::Warm, None), Settled::Reply(text) if text.contains("is ready"))
         );
-        let text = |reason: &str| match of(StateWord::Down, Some(reason)) {
+        let text = |reason: &str| match settled(StateWord::Down, Some(reason)) {
             Settled::Reply(text) => text,
             other => format!("{other:?}"),
         };

@@ -115,7 +115,7 @@ impl Command for Outcomes {
         let outcomes = outcomes(facts)
             .into_iter()
             .filter(is_wanted)
-            .map(OutcomeView::of)
+            .map(OutcomeView::from_totals)
             .collect();
         Ok(Totaled {
             runs_read: runs_read as u64,
@@ -135,7 +135,7 @@ impl Command for Outcomes {
 }
 
 impl OutcomeView {
-    fn of(row: Totals) -> Self {
+    fn from_totals(row: Totals) -> Self {
         Self {
             repo: row.repo,
             agent: row.agent,

@@ -15,7 +15,7 @@ const SHOWN: usize = 8;
 const MAX_SEARCHED_RUNS: usize = 200;
 
 /// Returns the id, shortened if it is a whole id.
-pub(super) fn of(id: &RunId, chars: usize) -> &str {
+pub(super) fn shortened(id: &RunId, chars: usize) -> &str {
     let id = id.as_str();
     if id.len() == WHOLE {
         id.get(..chars).unwrap_or(id)
@@ -110,12 +110,12 @@ mod tests {
             let chars = chars(ids.iter());
             assert_eq!(chars, expected, "{texts:?}");
             assert!(
-                ids.iter().all(|id| of(id, chars).len() == expected),
+                ids.iter().all(|id| shortened(id, chars).len() == expected),
                 "{texts:?}"
             );
         }
         assert_eq!(
-            of(&RunId::parse("0199a1b2-whole").unwrap(), 8),
+            shortened(&RunId::parse("0199a1b2-whole").unwrap(), 8),
             "0199a1b2-whole"
         );
     }

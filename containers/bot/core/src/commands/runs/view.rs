@@ -258,7 +258,7 @@ impl RunView {
 
     /// Returns one line that names no person, place or request: id, agent, status, duration.
     pub(super) fn line(&self, now: i64, id_chars: usize) -> String {
-        let id = short_id::of(&self.id, id_chars);
+        let id = short_id::shortened(&self.id, id_chars);
         let agent = self.agent.as_deref().unwrap_or("unknown");
         format!("`{id}` {agent} {} {}", self.state(), self.took(now))
     }
@@ -267,7 +267,7 @@ impl RunView {
     pub(super) fn cells(&self, now: i64, id_chars: usize) -> [String; HEADINGS.len()] {
         let text = |value: Option<&str>| value.unwrap_or("-").to_owned();
         [
-            short_id::of(&self.id, id_chars).to_owned(),
+            short_id::shortened(&self.id, id_chars).to_owned(),
             self.began(),
             self.state(),
             text(self.agent.as_deref()),

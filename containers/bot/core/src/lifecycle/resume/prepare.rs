@@ -132,7 +132,7 @@ pub(super) async fn prepare(
     if stored != Stepped::Stored {
         return Err(give_back(context, &handle, &thread, &io, stored).await);
     }
-    let (spans, request) = spans::of(events, meta.received_at);
+    let (spans, request) = spans::continued(events, meta.received_at);
     let request =
         request.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
     if let First::RunStep(calls) = &point.first {
@@ -358,7 +358,7 @@ async fn assignment(
         client,
     };
     let code_host = code_host_of_user(deps, &meta.user_id, &meta.thread_key);
-    let mut assignment = Assignment::of(deps, agent, model, meta.effort, code_host);
+    let mut assignment = Assignment::new(deps, agent, model, meta.effort, code_host);
     assignment.base = meta
         .git_ref
         .clone()

@@ -144,7 +144,7 @@ async fn restore(
     let dropped = deliver_follow_ups(context, run, 0, &thread, &meta);
     let (handle, tracked) = register(context, live, run, stored, starts, &meta, &thread)?;
     note_dropped(&handle, dropped);
-    let (spans, root) = spans::of(&stored.events, meta.received_at);
+    let (spans, root) = spans::continued(&stored.events, meta.received_at);
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
     let mut assignment = assignment(context, &message, &planned);
     assignment.limit_to(reserved.hold.take());
@@ -211,7 +211,7 @@ fn assignment(
     let thread = message.thread_key.as_str();
     let code_host = code_host_of(context.deps(), &resolved.actor, thread);
     let effort = plan.choice.effort;
-    Assignment::of(context.deps(), resolved.agent, model, effort, code_host)
+    Assignment::new(context.deps(), resolved.agent, model, effort, code_host)
 }
 
 impl WaitingRun {

@@ -148,7 +148,7 @@ fn spawn_resume(
     reclaimed.lock().insert(id.clone());
     let in_flight = context.enter();
     // Reserved at once: the row is this process's, so no other process counts it.
-    let mut reserved = Reserved::of(&context, &run);
+    let mut reserved = Reserved::for_run(&context, &run);
     tokio::spawn(async move {
         let mut budget = ReadBudget::new(leased_at);
         while let Err(error) = resume_or_close(

@@ -21,7 +21,7 @@ pub(super) struct Reserved {
 
 impl Reserved {
     /// Reserves for a run. A run that was live is beyond this process's limits.
-    pub(super) fn of(context: &RunContext, run: &Reclaimed) -> Self {
+    pub(super) fn for_run(context: &RunContext, run: &Reclaimed) -> Self {
         let slot = Meta::of_row(&run.row.meta).ok().map(|meta| {
             if queued::request_of(run).is_some() {
                 queued::place_of(context, &meta)

@@ -56,7 +56,7 @@ pub(super) async fn resume_or_close(
         return Err(error);
     }
     let (stored, point) = match events(live, &run, budget).await {
-        Ok(events) => (Stored::of(&run, events), point),
+        Ok(events) => (Stored::new(&run, events), point),
         Err(NotResumed::Retry(error)) => return Err(error),
         Err(reason) => (Stored::without_events(&run), point.and(Err(reason))),
     };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::run::{Span, Spans};
 
 /// Returns the span source behind these events, and the request's span if the events have it.
-pub(super) fn of(events: &[Value], received_at: UnixMillis) -> (Spans, Option<Span>) {
+pub(super) fn continued(events: &[Value], received_at: UnixMillis) -> (Spans, Option<Span>) {
     let starts = || events.iter().filter(|event| event["type"] == "span_start");
     let last = starts()
         .filter_map(|start| {
@@ -38,9 +38,9 @@ mod tests {
             json!({ "type": "span_start", "spanId": "s12", "name": "run.agent", "at": 6 }),
             json!({ "type": "text", "spanId": "s99" }),
         ];
-        let (spans, request) = of(&events, 3);
+        let (spans, request) = continued(&events, 3);
         assert_eq!(request.unwrap().id(), "s1");
         assert_eq!(spans.mint(), "s13");
-        assert!(of(&[], 3).1.is_none());
+        assert!(continued(&[], 3).1.is_none());
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Stored {
 
 impl Stored {
     /// Joins a run's ledger events with the events behind them that only the state has.
-    pub(super) fn of(run: &Reclaimed, mut events: Vec<Value>) -> Self {
+    pub(super) fn new(run: &Reclaimed, mut events: Vec<Value>) -> Self {
         let flushed = events.iter().filter_map(seq).max().unwrap_or_default();
         let head = RunState::of_row(&run.row.state).head.unwrap_or_default();
         events.extend(head.into_iter().filter(|event| seq(event) > Some(flushed)));
@@ -39,7 +39,7 @@ impl Stored {
         let at_least = run.last_step.as_ref().map_or(0, |step| step.seq);
         Self {
             at_least,
-            ..Self::of(run, Vec::new())
+            ..Self::new(run, Vec::new())
         }
     }
 

@@ -219,7 +219,7 @@ async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
         let write = || {
             for kept in ledger.runs().values_mut() {
                 kept.inbox
-                    .push(Note::of(&message("late"), "late").message());
+                    .push(Note::from_message(&message("late"), "late").message());
             }
         };
         if failures == LONG {
@@ -267,7 +267,7 @@ async fn left_behind_to(
             kept.row.state.clear();
             kept.row.state.insert("system".into(), json!("s"));
         }
-        kept.inbox.push(Note::of(&late, "late").message());
+        kept.inbox.push(Note::from_message(&late, "late").message());
     }
     let listener = Arc::new(RecordingChannel::default());
     let channels = Arc::new(ReopenedChannel(Arc::clone(&listener)));
@@ -321,7 +321,8 @@ async fn resumed_run_drops_a_follow_up_without_its_token() {
         let (_, running) = under_way(&first, "hello").await;
         running.abort();
         for kept in ledger.runs().values_mut() {
-            kept.inbox.push(Note::of(&of_token(), "late").message());
+            kept.inbox
+                .push(Note::from_message(&of_token(), "late").message());
         }
         let tokens = Some(Arc::new(TokenMap::parse(Some(tokens)).map));
         let capabilities = ledger.capability("g2", Arc::new(ReopenedChannel(Arc::default())));

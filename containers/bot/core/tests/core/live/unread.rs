@@ -158,7 +158,7 @@ async fn notes_follow_the_unreadable_events() {
     for kept in ledger.runs().values_mut() {
         kept.steps.values_mut().for_each(|step| step.seq = 40);
         kept.inbox
-            .push(Note::of(&message("late"), "late").message());
+            .push(Note::from_message(&message("late"), "late").message());
     }
     let record = second.end_what_is_left(&ledger).await;
     let note = record.events.last().unwrap();
