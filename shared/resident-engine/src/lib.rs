@@ -22,5 +22,5 @@ pub use error::{Error, Fault};
 pub use host::{Host, HostError, Minted, ObjectCounts, Started, TokenUse};
 pub use mint::mint_body;
 pub use object::{Activity, Call, Engine, Reply};
-pub use registry::{REGISTRY_MIGRATIONS, Registry, RegistryCall, RegistryReply};
+pub use registry::{REGISTRY_MIGRATIONS, Registry, RegistryCall, RegistryResponse};
 pub use store::RESIDENT_MIGRATIONS;

@@ -112,7 +112,7 @@ impl RegistryCall {
 /// A reply from the registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum RegistryReply {
+pub enum RegistryResponse {
     /// The change was made, or there was nothing to change.
     Done {
         /// A row was removed.
@@ -144,13 +144,13 @@ pub enum RegistryReply {
     },
 }
 
-impl<'de> Deserialize<'de> for RegistryReply {
+impl<'de> Deserialize<'de> for RegistryResponse {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged(deserializer, "is", Self::read)
     }
 }
 
-impl RegistryReply {
+impl RegistryResponse {
     fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
         Ok(match tag {
             "done" => Self::Done {
@@ -197,7 +197,7 @@ impl<S: Sql> Registry<S> {
     ///
     /// # Errors
     /// The storage failed.
-    pub fn answer(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
+    pub fn answer(&self, call: RegistryCall) -> Result<RegistryResponse, Fault> {
         let result = match call {
             RegistryCall::Insert { record } => self.insert(&record),
             RegistryCall::Swap {
@@ -207,7 +207,7 @@ impl<S: Sql> Registry<S> {
             } => self.swap(&evicted, onboarded_at, &record),
             RegistryCall::Get { resource } => {
                 let stale_after_s = self.overrides()?.and_then(|set| set.floor_s);
-                return Ok(RegistryReply::Record {
+                return Ok(RegistryResponse::Record {
                     record: self.get(&resource)?.map(Box::new),
                     stale_after_s,
                 });
@@ -215,7 +215,7 @@ impl<S: Sql> Registry<S> {
             RegistryCall::List => {
                 let overrides = self.overrides()?;
                 let (records, cap) = (self.list()?, self.cap(overrides.as_ref()));
-                return Ok(RegistryReply::Records {
+                return Ok(RegistryResponse::Records {
                     records,
                     cap,
                     overrides,
@@ -226,7 +226,7 @@ impl<S: Sql> Registry<S> {
                 resource,
                 onboarded_at,
             } => {
-                return Ok(RegistryReply::Done {
+                return Ok(RegistryResponse::Done {
                     removed: self.remove(&resource, onboarded_at)?,
                 });
             }
@@ -235,8 +235,8 @@ impl<S: Sql> Registry<S> {
             }
         };
         match result {
-            Ok(()) => Ok(RegistryReply::Done { removed: false }),
-            Err(Error::Refused(refusal)) => Ok(RegistryReply::Refused {
+            Ok(()) => Ok(RegistryResponse::Done { removed: false }),
+            Err(Error::Refused(refusal)) => Ok(RegistryResponse::Refused {
                 status: refusal.status(),
                 body: value_of(&*refusal)?,
             }),

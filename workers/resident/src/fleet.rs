@@ -6,7 +6,7 @@ use ars_do_resident::{
 use ars_platform::{BUILD, now, post_to};
 use ars_resident::{document::read, names::Resource, wire::Build};
 use ars_resident_engine::fleet::{Fleet, Membership};
-use ars_resident_engine::{Call, Fault, HostError, RegistryCall, RegistryReply, Reply};
+use ars_resident_engine::{Call, Fault, HostError, RegistryCall, RegistryResponse, Reply};
 use ars_types::UnixMillis;
 use worker::Env;
 
@@ -48,7 +48,7 @@ impl Fleet for WorkerFleet<'_> {
         }
     }
 
-    async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
+    async fn registry(&self, call: RegistryCall) -> Result<RegistryResponse, Fault> {
         let document = serde_json::to_string(&call)?;
         match self
             .post(REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, &document)

@@ -95,7 +95,7 @@ pub trait Ledger: Send + Sync {
         generation: &Generation,
         lease_ms: Option<u32>,
         runs: &[FlushBatch],
-    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError>;
+    ) -> Result<Vec<Owned<FlushResponse>>, StoreError>;
 }
 
 /// A single run's part in a flush.
@@ -111,7 +111,7 @@ pub struct FlushBatch {
 
 /// The flush reply for a single run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct FlushAnswer {
+pub struct FlushResponse {
     /// The stop, once requested.
     pub stop: Option<StopMode>,
     /// Who requested the stop, if the request named them.

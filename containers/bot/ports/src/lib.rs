@@ -43,7 +43,7 @@ pub use error::{
     UnknownProvider, WebError, WorkspaceError,
 };
 pub use friction::FrictionRecords;
-pub use ledger::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop};
+pub use ledger::{Claim, FlushBatch, FlushResponse, Ledger, Owned, Stop};
 pub use memory::{Memory, Written};
 pub use message::{Choices, IncomingMessage};
 pub use model::{ModelClient, ModelDelta, ModelRequest, Models, RetryCause};

@@ -7,12 +7,12 @@
 use ars_resident::{
     refusal::Refusal,
     wire::{
-        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer,
-        CheckpointRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardPlan,
-        OffboardReport, OffboardRequest, OnboardAnswer, OnboardRequest, OpAnswer, OpRequest,
-        OpStatus, PushAnswer, PushRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
-        ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, RestoreAnswer, StatusAnswer,
-        StatusRequest, WriteAnswer, WriteRequest,
+        AttachRequest, AttachResponse, CheckOutRequest, CheckOutResponse, CheckpointRequest,
+        CheckpointResponse, DetachRequest, DetachResponse, ExecRequest, ExecResponse, OffboardPlan,
+        OffboardReport, OffboardRequest, OnboardRequest, OnboardResponse, OpRequest, OpResponse,
+        OpStatus, PushRequest, PushResponse, ReadRequest, ReadResponse, RebuildPlan,
+        RebuildRequest, ReconfigureRequest, ReconfigureResponse, ResidentsResponse,
+        RestoreResponse, StatusRequest, StatusResponse, WriteRequest, WriteResponse,
     },
 };
 use async_trait::async_trait;
@@ -29,7 +29,7 @@ pub trait Residents: Send + Sync {
         &self,
         request: &OnboardRequest,
         cancel: &CancellationToken,
-    ) -> Result<OnboardAnswer, ResidentsError>;
+    ) -> Result<OnboardResponse, ResidentsError>;
 
     /// Removes a repository, or plans that. A part that could not be removed is an entry in the
     /// report.
@@ -44,7 +44,7 @@ pub trait Residents: Send + Sync {
         &self,
         request: &ReconfigureRequest,
         cancel: &CancellationToken,
-    ) -> Result<ReconfigureAnswer, ResidentsError>;
+    ) -> Result<ReconfigureResponse, ResidentsError>;
 
     /// Discards a repository's snapshots and provisions it anew, or plans that.
     async fn rebuild(
@@ -54,28 +54,28 @@ pub trait Residents: Send + Sync {
     ) -> Result<RebuildPlan, ResidentsError>;
 
     /// Returns every resident with the live view.
-    async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError>;
+    async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsResponse, ResidentsError>;
 
     /// Returns a resident's state. The registry is asked each time.
     async fn status(
         &self,
         request: &StatusRequest,
         cancel: &CancellationToken,
-    ) -> Result<StatusAnswer, ResidentsError>;
+    ) -> Result<StatusResponse, ResidentsError>;
 
     /// Binds a thread to a ref and prepares the tree.
     async fn attach(
         &self,
         request: &AttachRequest,
         cancel: &CancellationToken,
-    ) -> Result<AttachAnswer, ResidentsError>;
+    ) -> Result<AttachResponse, ResidentsError>;
 
     /// Removes a thread's tree, unless that would lose work. The binding stays.
     async fn detach(
         &self,
         request: &DetachRequest,
         cancel: &CancellationToken,
-    ) -> Result<DetachAnswer, ResidentsError>;
+    ) -> Result<DetachResponse, ResidentsError>;
 
     /// Runs an operation from the command table without a model. A failing command is a result.
     async fn op(
@@ -89,21 +89,21 @@ pub trait Residents: Send + Sync {
         &self,
         request: &ExecRequest,
         cancel: &CancellationToken,
-    ) -> Result<ExecAnswer, ResidentsError>;
+    ) -> Result<ExecResponse, ResidentsError>;
 
     /// Reads a file in a thread's tree.
     async fn read(
         &self,
         request: &ReadRequest,
         cancel: &CancellationToken,
-    ) -> Result<ReadAnswer, ResidentsError>;
+    ) -> Result<ReadResponse, ResidentsError>;
 
     /// Replaces a file in a thread's tree.
     async fn write(
         &self,
         request: &WriteRequest,
         cancel: &CancellationToken,
-    ) -> Result<WriteAnswer, ResidentsError>;
+    ) -> Result<WriteResponse, ResidentsError>;
 
     /// Pushes a commit from a thread's tree to the run's branch, never with force. A rejection by
     /// the code host is a result.
@@ -111,28 +111,28 @@ pub trait Residents: Send + Sync {
         &self,
         request: &PushRequest,
         cancel: &CancellationToken,
-    ) -> Result<PushAnswer, ResidentsError>;
+    ) -> Result<PushResponse, ResidentsError>;
 
     /// Checks a commit from the code host out in a thread's tree.
     async fn check_out(
         &self,
         request: &CheckOutRequest,
         cancel: &CancellationToken,
-    ) -> Result<CheckOutAnswer, ResidentsError>;
+    ) -> Result<CheckOutResponse, ResidentsError>;
 
     /// Saves a thread's tree as a commit in the mirror. The tree is unchanged.
     async fn checkpoint(
         &self,
         request: &CheckpointRequest,
         cancel: &CancellationToken,
-    ) -> Result<CheckpointAnswer, ResidentsError>;
+    ) -> Result<CheckpointResponse, ResidentsError>;
 
     /// Restores a run's last checkpoint in a tree without work.
     async fn restore(
         &self,
         request: &CheckpointRequest,
         cancel: &CancellationToken,
-    ) -> Result<RestoreAnswer, ResidentsError>;
+    ) -> Result<RestoreResponse, ResidentsError>;
 }
 
 /// The answer to an offboarding.
@@ -148,7 +148,7 @@ pub enum Offboarded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpReply {
     /// A table command ended.
-    Ended(Box<OpAnswer>),
+    Ended(Box<OpResponse>),
     /// The stored facts, for operation `status`.
     Status(Box<OpStatus>),
 }

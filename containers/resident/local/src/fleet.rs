@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 use ars_resident::names::Resource;
 use ars_resident::wire::Build;
 use ars_resident_engine::{
-    Call, Engine, Fault, HostError, Registry, RegistryCall, RegistryReply, Reply,
+    Call, Engine, Fault, HostError, Registry, RegistryCall, RegistryResponse, Reply,
     fleet::{Fleet, Membership},
 };
 use ars_sql_native::NativeSql;
@@ -43,7 +43,7 @@ impl LocalFleet {
 
     /// Continues every resident's work.
     pub(crate) async fn resume(&self) -> Result<(), Fault> {
-        let RegistryReply::Records { records, .. } = self.registry.answer(RegistryCall::List)?
+        let RegistryResponse::Records { records, .. } = self.registry.answer(RegistryCall::List)?
         else {
             return Ok(());
         };
@@ -123,7 +123,7 @@ impl Fleet for LocalFleet {
         }
     }
 
-    async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
+    async fn registry(&self, call: RegistryCall) -> Result<RegistryResponse, Fault> {
         self.registry.answer(call)
     }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ars_resident::daemon::{
-    Answer, CancelAnswer, CancelRequest, DiskRequest, Job, Status, StepEnd, StepFailure,
+    Answer, CancelRequest, CancelResponse, DiskRequest, Job, Status, StepEnd, StepFailure,
     StepRequest,
 };
 use ars_resident::disk::Sample;
@@ -97,7 +97,7 @@ impl Daemon {
     }
 
     /// Cancels steps and waits until their processes ended.
-    pub async fn cancel(&self, request: CancelRequest) -> CancelAnswer {
+    pub async fn cancel(&self, request: CancelRequest) -> CancelResponse {
         let is_included = |job: Job| match (request.job, job) {
             (Job::Cycle { attempt }, Job::Cycle { attempt: other }) => other <= attempt,
             (this, other) => this == other,
@@ -105,7 +105,7 @@ impl Daemon {
         if let Job::Cycle { attempt } = request.job {
             self.shared.registry.fence(attempt);
         }
-        CancelAnswer {
+        CancelResponse {
             ended: self.shared.registry.end(is_included).await,
         }
     }

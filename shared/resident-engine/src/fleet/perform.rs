@@ -6,8 +6,8 @@ use ars_resident::names::Resource;
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::{Candidate, Record, Rejected, TestOverrides, select_coldest};
 use ars_resident::wire::{
-    EngineView, Evicted, Health, Live, OffboardReport, OnboardAnswer, OnboardRequest,
-    ReconfigureAnswer, ReconfigureRequest, RegistryRow, ResidentsAnswer, Unreachable,
+    EngineView, Evicted, Health, Live, OffboardReport, OnboardRequest, OnboardResponse,
+    ReconfigureRequest, ReconfigureResponse, RegistryRow, ResidentsResponse, Unreachable,
 };
 use futures::future::join_all;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::port::{Fleet, Membership};
 use super::prepare::Work;
-use crate::{Activity, Call, Error, Fault, HostError, RegistryCall, RegistryReply, Reply};
+use crate::{Activity, Call, Error, Fault, HostError, RegistryCall, RegistryResponse, Reply};
 
 /// Maximum length of the error about an object that did not respond, in characters.
 const UNREACHABLE_MAX_CHARS: usize = 200;
@@ -60,14 +60,14 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
         })
         .await?
     {
-        RegistryReply::Refused { status: 429, .. } if may_evict => {
+        RegistryResponse::Refused { status: 429, .. } if may_evict => {
             match swap(fleet, &record).await {
                 Ok(evicted) => Some(evicted),
                 Err(SwapError::Rejected(reply)) => return Ok(reply),
                 Err(SwapError::Failed(error)) => return Err(error),
             }
         }
-        RegistryReply::Refused { status, body } => return Ok(Reply { status, body }),
+        RegistryResponse::Refused { status, body } => return Ok(Reply { status, body }),
         _ => None,
     };
     let started = fleet
@@ -84,7 +84,7 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
         let detail = "provisioning could not be started; repeat the request";
         return Err(Refusal::new(Token::Internal, detail).into());
     }
-    let answer = OnboardAnswer {
+    let answer = OnboardResponse {
         resource,
         state: StateWord::Onboarding,
         warning,
@@ -125,7 +125,7 @@ async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Evicted, SwapError>
         onboarded_at: old.onboarded_at,
         record: Box::new(record.clone()),
     };
-    if let RegistryReply::Refused { status, mut body } = fleet.registry(call).await? {
+    if let RegistryResponse::Refused { status, mut body } = fleet.registry(call).await? {
         body["wouldHaveEvicted"] = json!(old.resource);
         return Err(SwapError::Rejected(Reply { status, body }));
     }
@@ -221,7 +221,7 @@ async fn reconfigure(
         let update = RegistryCall::Update {
             record: Box::new(record.clone()),
         };
-        if let RegistryReply::Refused { status, body } = fleet.registry(update).await? {
+        if let RegistryResponse::Refused { status, body } = fleet.registry(update).await? {
             return Ok(Reply { status, body });
         }
     }
@@ -231,7 +231,7 @@ async fn reconfigure(
     };
     let reply = fleet.resident(&record.resource, call).await?;
     match reply.status {
-        200 => Reply::ok(&ReconfigureAnswer {
+        200 => Reply::ok(&ReconfigureResponse {
             resource: record.resource.clone(),
             record,
         }),
@@ -252,7 +252,11 @@ async fn residents(fleet: &impl Fleet) -> Result<Reply, Error> {
         RegistryRow { record, live }
     });
     let overrides = overrides.map(|set| json!(set));
-    Reply::ok(&ResidentsAnswer::new(join_all(rows).await, cap, overrides))
+    Reply::ok(&ResidentsResponse::new(
+        join_all(rows).await,
+        cap,
+        overrides,
+    ))
 }
 
 fn view(reply: Reply) -> Result<EngineView, Error> {
@@ -302,7 +306,7 @@ async fn set_overrides(fleet: &impl Fleet, overrides: TestOverrides) -> Result<R
 
 async fn list(fleet: &impl Fleet) -> Result<(Vec<Record>, u32, Option<TestOverrides>), Error> {
     match fleet.registry(RegistryCall::List).await? {
-        RegistryReply::Records {
+        RegistryResponse::Records {
             records,
             cap,
             overrides,

@@ -4,7 +4,7 @@ use ars_resident::names::Resource;
 use ars_resident::wire::Build;
 use ars_types::UnixMillis;
 
-use crate::{Call, Fault, RegistryCall, RegistryReply, Reply};
+use crate::{Call, Fault, RegistryCall, RegistryResponse, Reply};
 
 /// Whether the code host grants access to a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub trait Fleet {
     fn build(&self) -> Build;
 
     /// Sends a call to the registry.
-    async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault>;
+    async fn registry(&self, call: RegistryCall) -> Result<RegistryResponse, Fault>;
 
     /// Sends a call to a resource's object.
     async fn resident(&self, resource: &Resource, call: Call) -> Result<Reply, Fault>;

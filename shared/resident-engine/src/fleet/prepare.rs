@@ -11,7 +11,7 @@ use ars_resident::wire::{
 use serde_json::json;
 
 use super::port::Fleet;
-use crate::{Call, Error, Fault, RegistryCall, RegistryReply, Reply};
+use crate::{Call, Error, Fault, RegistryCall, RegistryResponse, Reply};
 
 /// The head of a request with an accepted route, scope and method.
 #[derive(Debug, Clone, Copy)]
@@ -235,11 +235,11 @@ async fn row(fleet: &impl Fleet, resource: &Resource) -> Result<(Record, Option<
         })
         .await?
     {
-        RegistryReply::Record {
+        RegistryResponse::Record {
             record: Some(record),
             stale_after_s,
         } => Ok((*record, stale_after_s)),
-        RegistryReply::Record { record: None, .. } => {
+        RegistryResponse::Record { record: None, .. } => {
             Err(Refusal::new(Token::NotOnboarded, &format!("{resource} has no resident")).into())
         }
         _ => Err(Fault::from(crate::HostError::Failed(

@@ -14,7 +14,7 @@ use ars_resident::registry::Record;
 use ars_resident::thread::{
     Binding, TreeCheck, TreeDecision, decide_tree, expected_sha, resolve_ref,
 };
-use ars_resident::wire::{AttachAnswer, AttachRequest, TraceStep};
+use ars_resident::wire::{AttachRequest, AttachResponse, TraceStep};
 use ars_resident::{disk::Arrival, lifecycle::REFRESH_INTERVAL_MS};
 use ars_sql::Sql;
 use ars_types::StrictRefName;
@@ -49,7 +49,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self: &Rc<Self>,
         request: &AttachRequest,
         stale_after_s: Option<u32>,
-    ) -> Result<AttachAnswer, AttachError> {
+    ) -> Result<AttachResponse, AttachError> {
         let started_at = self.host.now();
         let _turn = self.lock_thread(&request.thread_key).await;
         let _count = self.count(None);
@@ -114,7 +114,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         stale_after_s: Option<u32>,
         started_at: i64,
         steps: &mut Steps<'_, S, H>,
-    ) -> Result<AttachAnswer, Error> {
+    ) -> Result<AttachResponse, Error> {
         let record = self.require_record()?;
         let bound = self.store.binding(&request.thread_key)?;
         let git_ref = resolve_ref(
@@ -209,7 +209,7 @@ struct Target {
 }
 
 impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
-    async fn run(&self, steps: &mut Steps<'_, S, H>) -> Result<AttachAnswer, Error> {
+    async fn run(&self, steps: &mut Steps<'_, S, H>) -> Result<AttachResponse, Error> {
         let minted = self.mint().await;
         steps.tree_token = minted
             .as_ref()

@@ -8,7 +8,7 @@ use ars_resident::plan::{PublishContext, check, checkpoint, find_checkpoint, res
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::saved_work::MESSAGE;
 use ars_resident::thread::TreeCheck;
-use ars_resident::wire::{CheckpointAnswer, CheckpointRequest, RestoreAnswer};
+use ars_resident::wire::{CheckpointRequest, CheckpointResponse, RestoreResponse};
 use ars_sql::Sql;
 
 use super::engine::Engine;
@@ -21,7 +21,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn checkpoint(
         self: &Rc<Self>,
         request: &CheckpointRequest,
-    ) -> Result<CheckpointAnswer, Error> {
+    ) -> Result<CheckpointResponse, Error> {
         let CheckpointRequest {
             thread_key, run, ..
         } = request;
@@ -42,7 +42,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                     self.store
                         .add_checkpoint(thread_key, saved, self.host.now())?;
                 }
-                Ok(CheckpointAnswer { checkpoint })
+                Ok(CheckpointResponse { checkpoint })
             }
             _ => Err(Refusal::new(Token::OpFailed, "the checkpoint has no result").into()),
         }
@@ -52,7 +52,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn restore(
         self: &Rc<Self>,
         request: &CheckpointRequest,
-    ) -> Result<RestoreAnswer, Error> {
+    ) -> Result<RestoreResponse, Error> {
         let CheckpointRequest {
             thread_key, run, ..
         } = request;
@@ -87,7 +87,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 .await
                 .map_err(|error| error.into_error(Token::OpFailed))?;
         }
-        Ok(RestoreAnswer { git_ref, sha })
+        Ok(RestoreResponse { git_ref, sha })
     }
 }
 

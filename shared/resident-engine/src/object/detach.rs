@@ -9,7 +9,7 @@ use ars_resident::refusal::{Refusal, Token};
 use ars_resident::thread::{
     Binding, DetachDecision, DetachState, KILL_POLL_INTERVAL_MS, KILL_TIMEOUT_MS, decide_detach,
 };
-use ars_resident::wire::{DetachAnswer, DetachRequest};
+use ars_resident::wire::{DetachRequest, DetachResponse};
 use ars_sql::Sql;
 use futures::FutureExt as _;
 use futures::channel::oneshot;
@@ -24,7 +24,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn detach(
         self: &Rc<Self>,
         request: DetachRequest,
-    ) -> Result<DetachAnswer, Error> {
+    ) -> Result<DetachResponse, Error> {
         let (answer, answered) = oneshot::channel();
         let engine = Rc::clone(self);
         let task = async move {
@@ -37,7 +37,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             .map_err(|oneshot::Canceled| Fault::Host(HostError::Replaced))?
     }
 
-    async fn detach_now(self: &Rc<Self>, request: &DetachRequest) -> Result<DetachAnswer, Error> {
+    async fn detach_now(self: &Rc<Self>, request: &DetachRequest) -> Result<DetachResponse, Error> {
         let _turn = self.lock_thread(&request.thread_key).await;
         let Some(binding) = self.store.binding(&request.thread_key)? else {
             return Err(Refusal::new(Token::NoBinding, "the thread was never attached").into());
@@ -53,7 +53,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             };
             match decide_detach(&binding, state, request.force) {
                 DetachDecision::Keep { reason } => {
-                    return Ok(DetachAnswer {
+                    return Ok(DetachResponse {
                         released: false,
                         reason: Some(reason),
                         user: binding.user,
@@ -82,7 +82,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                             ))
                         }
                     };
-                    return Ok(DetachAnswer {
+                    return Ok(DetachResponse {
                         released: reason.is_none(),
                         reason,
                         user: binding.user,

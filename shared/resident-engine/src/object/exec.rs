@@ -15,7 +15,7 @@ use ars_resident::thread::{
     Binding, CredentialDecision, CredentialFile, decide_credential, require_tree,
 };
 use ars_resident::wire::{
-    ExecAnswer, ExecRequest, ReadAnswer, ReadRequest, WriteAnswer, WriteRequest,
+    ExecRequest, ExecResponse, ReadRequest, ReadResponse, WriteRequest, WriteResponse,
 };
 use ars_sql::Sql;
 use futures::FutureExt as _;
@@ -34,7 +34,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         self: &Rc<Self>,
         request: ExecRequest,
         left: Shared<LocalBoxFuture<'static, ()>>,
-    ) -> Result<ExecAnswer, Error> {
+    ) -> Result<ExecResponse, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, STREAMED_WAIT_MS).await?;
         // Without a fresh credential the command runs nevertheless; git reports the missing
         // credential.
@@ -57,7 +57,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Ok(Answer::Command(mut end)) => {
                 let refused = mem::take(&mut end.refused);
                 let streams = streams(&end.captured(timeout_ms), Some(EXEC_TIMEOUT_MAX_MS));
-                Ok(ExecAnswer {
+                Ok(ExecResponse {
                     stdout: streams.stdout,
                     stderr: streams.stderr,
                     exit_code: streams.exit_code,
@@ -71,12 +71,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Handles a `/read` request.
-    pub(super) async fn read(self: &Rc<Self>, request: ReadRequest) -> Result<ReadAnswer, Error> {
+    pub(super) async fn read(self: &Rc<Self>, request: ReadRequest) -> Result<ReadResponse, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, PLAIN_WAIT_MS).await?;
         let step = read(&binding.thread_key, &binding.git_ref, user, &request.path)?;
         let mut steps = Steps::new(self);
         match steps.run(step, StepInput::None).await {
-            Ok(Answer::File { content, truncated }) => Ok(ReadAnswer { content, truncated }),
+            Ok(Answer::File { content, truncated }) => Ok(ReadResponse { content, truncated }),
             Ok(_) => Err(Refusal::new(Token::ReadFailed, "the file has no content").into()),
             Err(error) if error.is_not_found() => Err(self.missing(&binding).await),
             Err(error) => Err(error.into_error(Token::ReadFailed)),
@@ -87,7 +87,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn write(
         self: &Rc<Self>,
         request: WriteRequest,
-    ) -> Result<WriteAnswer, Error> {
+    ) -> Result<WriteResponse, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, PLAIN_WAIT_MS).await?;
         let step = write(&binding.thread_key, &binding.git_ref, user, &request.path)?;
         let input = StepInput::Content {
@@ -95,7 +95,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         };
         let mut steps = Steps::new(self);
         match steps.run(step, input).await {
-            Ok(Answer::Written { bytes }) => Ok(WriteAnswer { ok: true, bytes }),
+            Ok(Answer::Written { bytes }) => Ok(WriteResponse { ok: true, bytes }),
             Ok(_) => Err(Refusal::new(Token::WriteFailed, "the file was not written").into()),
             Err(error) => Err(error.into_error(Token::WriteFailed)),
         }

@@ -11,7 +11,7 @@ use ars_resident::pool::{Holder, PoolUser};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
 use ars_resident::thread::Deps;
-use ars_resident::wire::{OpAnswer, OpName, OpRequest, OpStatus, TraceStep};
+use ars_resident::wire::{OpName, OpRequest, OpResponse, OpStatus, TraceStep};
 use ars_sql::Sql;
 use ars_types::StrictRefName;
 
@@ -38,7 +38,7 @@ impl<E: Into<Error>> From<E> for OpError {
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Answers `/op` with `test` or `build`. A failing command is a result.
-    pub(super) async fn op(self: &Rc<Self>, request: &OpRequest) -> Result<OpAnswer, OpError> {
+    pub(super) async fn op(self: &Rc<Self>, request: &OpRequest) -> Result<OpResponse, OpError> {
         let started_at = self.host.now();
         let record = self.require_record()?;
         let command = request.op.resolve(&record)?.clone();
@@ -119,7 +119,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         request: &OpRequest,
         started_at: i64,
         steps: &mut Steps<'_, S, H>,
-    ) -> Result<OpAnswer, Error> {
+    ) -> Result<OpResponse, Error> {
         self.engine.ready(STREAMED_WAIT_MS).await?;
         let git_ref = request
             .git_ref
@@ -140,7 +140,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
                 streams.exit_code
             ),
         };
-        Ok(OpAnswer {
+        Ok(OpResponse {
             ok,
             op: request.op,
             resource: self.record.resource.clone(),

@@ -7,7 +7,7 @@ use ars_resident::plan::{
     PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive,
 };
 use ars_resident::refusal::{Refusal, Token};
-use ars_resident::wire::{CheckOutAnswer, CheckOutRequest, PushAnswer, PushRequest};
+use ars_resident::wire::{CheckOutRequest, CheckOutResponse, PushRequest, PushResponse};
 use ars_sql::Sql;
 
 use super::call::TEXT_MAX_CHARS;
@@ -31,7 +31,10 @@ const SEARCHED_MAX_CHARS: usize = 8_000;
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Handles `/push`. If the code host rejects it, that is a result. A repetition has no further
     /// effect.
-    pub(super) async fn push(self: &Rc<Self>, request: &PushRequest) -> Result<PushAnswer, Error> {
+    pub(super) async fn push(
+        self: &Rc<Self>,
+        request: &PushRequest,
+    ) -> Result<PushResponse, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, STREAMED_WAIT_MS).await?;
         if binding.readonly {
             return Err(
@@ -62,7 +65,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                         // Without the notes the push is repeated later, which changes nothing.
                         drop(steps.run(step, StepInput::None).await);
                     }
-                    return Ok(PushAnswer {
+                    return Ok(PushResponse {
                         pushed: true,
                         reason: None,
                     });
@@ -73,7 +76,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 Err(error) => return Err(error.into_refusal(Token::OpFailed).into()),
             };
             if !may_be_cached || steps.token.is_none() || !words.contains(TOKEN_REJECTED) {
-                return Ok(PushAnswer {
+                return Ok(PushResponse {
                     pushed: false,
                     reason: Some(reason(&words, unminted.as_deref())),
                 });
@@ -87,7 +90,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn check_out(
         self: &Rc<Self>,
         request: &CheckOutRequest,
-    ) -> Result<CheckOutAnswer, Error> {
+    ) -> Result<CheckOutResponse, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, STREAMED_WAIT_MS).await?;
         let record = self.require_record()?;
         let CheckOutRequest { sha, from, .. } = request;
@@ -121,7 +124,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 .await
                 .map_err(|error| error.into_error(Token::OpFailed))?;
         }
-        Ok(CheckOutAnswer { sha: sha.clone() })
+        Ok(CheckOutResponse { sha: sha.clone() })
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ars_resident::lifecycle::{StateWord, TreesState};
 use ars_resident::names::StrictThreadKey;
 use ars_resident::thread::Binding;
-use ars_resident::wire::{EngineView, StatusAnswer, engine_view};
+use ars_resident::wire::{EngineView, StatusResponse, engine_view};
 use ars_sql::Sql;
 use ars_types::UnixMillis;
 use futures::FutureExt as _;
@@ -35,9 +35,9 @@ pub struct Activity {
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Returns state and reason.
-    pub(super) fn status(&self) -> Result<StatusAnswer, Fault> {
+    pub(super) fn status(&self) -> Result<StatusResponse, Fault> {
         let (state, reason) = self.store.lifecycle()?.status();
-        Ok(StatusAnswer { state, reason })
+        Ok(StatusResponse { state, reason })
     }
 
     /// Returns the administrators' view.

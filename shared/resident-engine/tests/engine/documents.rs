@@ -1,7 +1,7 @@
 //! Documents that cross objects and the daemon: each variant is read as it was written.
 
 use ars_resident::daemon::{Answer, StepEvent};
-use ars_resident_engine::{Call, RegistryCall, RegistryReply};
+use ars_resident_engine::{Call, RegistryCall, RegistryResponse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -134,11 +134,11 @@ fn every_registry_document_is_read_as_written() {
         json!({ "is": "records", "records": [record()], "cap": 6, "overrides": null }),
         json!({ "is": "refused", "status": 409, "body": { "error": "over-cap", "a": [1, null] } }),
     ];
-    round_trip::<RegistryReply>(&documents, 4, |reply| match reply {
-        RegistryReply::Done { .. } => 0,
-        RegistryReply::Record { .. } => 1,
-        RegistryReply::Records { .. } => 2,
-        RegistryReply::Refused { .. } => 3,
+    round_trip::<RegistryResponse>(&documents, 4, |reply| match reply {
+        RegistryResponse::Done { .. } => 0,
+        RegistryResponse::Record { .. } => 1,
+        RegistryResponse::Records { .. } => 2,
+        RegistryResponse::Refused { .. } => 3,
     });
 }
 

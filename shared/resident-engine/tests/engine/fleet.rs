@@ -7,7 +7,9 @@ use ars_resident::lifecycle::StateWord;
 use ars_resident::names::Resource;
 use ars_resident::wire::{Build, Credential};
 use ars_resident_engine::fleet::{Admitted, Fleet, Membership, Request, perform, prepare};
-use ars_resident_engine::{Call, Fault, HostError, Registry, RegistryCall, RegistryReply, Reply};
+use ars_resident_engine::{
+    Call, Fault, HostError, Registry, RegistryCall, RegistryResponse, Reply,
+};
 use ars_sql_native::NativeSql;
 use futures::executor::block_on;
 use serde_json::{Value, json};
@@ -90,7 +92,7 @@ impl Fleet for Script {
         }
     }
 
-    async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
+    async fn registry(&self, call: RegistryCall) -> Result<RegistryResponse, Fault> {
         self.registry.answer(call)
     }
 

@@ -19,6 +19,6 @@ pub use credential::{GitCredential, SecretText};
 pub use event::{FailureKind, HEARTBEAT_INTERVAL_MS, StepEnd, StepEvent, StepFailure};
 pub use request::{CancelRequest, Header, Job, StepInput, StepRequest, Transfer};
 pub use status::{
-    CANCEL_PATH, CancelAnswer, DISK_PATH, DiskRequest, RunningStep, STATUS_PATH, STEPS_PATH,
+    CANCEL_PATH, CancelResponse, DISK_PATH, DiskRequest, RunningStep, STATUS_PATH, STEPS_PATH,
     Status, TRANSFERS_PATH,
 };

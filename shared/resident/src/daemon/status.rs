@@ -7,7 +7,7 @@ use crate::names::{RuntimeId, StrictThreadKey};
 
 /// `POST`: a [`super::StepRequest`]; returns [`super::StepEvent`] lines.
 pub const STEPS_PATH: &str = "/v1/steps";
-/// `POST`: a [`super::CancelRequest`]; answers a [`CancelAnswer`] after the processes ended.
+/// `POST`: a [`super::CancelRequest`]; answers a [`CancelResponse`] after the processes ended.
 pub const CANCEL_PATH: &str = "/v1/cancel";
 /// `GET`: answers a [`Status`].
 pub const STATUS_PATH: &str = "/v1/status";
@@ -44,7 +44,7 @@ pub struct RunningStep {
 
 /// What a cancellation did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CancelAnswer {
+pub struct CancelResponse {
     /// Steps that were ended.
     pub ended: u32,
 }

@@ -180,7 +180,7 @@ pub fn engine_view(
 /// Response to `GET /residents`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ResidentsAnswer {
+pub struct ResidentsResponse {
     /// The cap in force.
     pub cap: u32,
     /// The cap without overrides.
@@ -225,7 +225,7 @@ pub struct Unreachable {
     pub error: String,
 }
 
-impl ResidentsAnswer {
+impl ResidentsResponse {
     /// Makes the answer. The rows are sorted by resource.
     pub fn new(residents: Vec<RegistryRow>, cap: u32, test_overrides: Option<Value>) -> Self {
         let residents = sorted_by_key(residents, |row| row.record.resource.clone());

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::{
     AttachRequest, Credential, DebugOp, DebugRequest, ExecRequest, Live, OnboardRequest, OpName,
-    OpRequest, ReconfigureRequest, RegistryRow, ResidentsAnswer, Route, StatusAnswer, TraceStep,
-    Unreachable, WriteRequest, attach_refusal, engine_view, exec_refusal, op_refusal, parse_body,
+    OpRequest, ReconfigureRequest, RegistryRow, ResidentsResponse, Route, StatusResponse,
+    TraceStep, Unreachable, WriteRequest, attach_refusal, engine_view, exec_refusal, op_refusal,
+    parse_body,
 };
 use crate::lifecycle::{Resident, StateWord};
 use crate::refusal::{Refusal, Token};
@@ -220,7 +221,7 @@ fn slow_routes_are_streamed() {
 
 #[test]
 fn status_has_exactly_two_keys() {
-    let answer = json!(StatusAnswer {
+    let answer = json!(StatusResponse {
         state: StateWord::Warm,
         reason: None
     });
@@ -261,7 +262,7 @@ fn one_silent_resident_makes_the_sum_unknown() {
     let silent = Live::Unreachable(Unreachable {
         error: "timeout".to_owned(),
     });
-    let answer = ResidentsAnswer::new(
+    let answer = ResidentsResponse::new(
         vec![
             live.clone(),
             RegistryRow {
@@ -276,7 +277,7 @@ fn one_silent_resident_makes_the_sum_unknown() {
         (answer.in_flight, answer.in_flight_unknown, answer.count),
         (None, 1, 2)
     );
-    let json = json!(ResidentsAnswer::new(vec![live], 6, None));
+    let json = json!(ResidentsResponse::new(vec![live], 6, None));
     assert_eq!(
         keys(&json),
         [
@@ -316,7 +317,7 @@ fn one_silent_resident_makes_the_sum_unknown() {
             "disk",
         ]
     );
-    let read: ResidentsAnswer = serde_json::from_value(json).unwrap();
+    let read: ResidentsResponse = serde_json::from_value(json).unwrap();
     assert_eq!(read.in_flight, Some(2));
 }
 
@@ -341,7 +342,7 @@ proptest! {
 fn agents_start_on_allowed_states_only() {
     use StateWord::{Degraded, Down, Onboarding, Refreshing, Restoring, Warm};
     let serves = |state, reason: Option<&str>| {
-        StatusAnswer {
+        StatusResponse {
             state,
             reason: reason.map(str::to_owned),
         }

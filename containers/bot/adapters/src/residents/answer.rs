@@ -53,12 +53,12 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ars_resident::{refusal::Token, wire::ExecAnswer};
+    use ars_resident::{refusal::Token, wire::ExecResponse};
     use serde_json::json;
 
     use super::*;
 
-    fn answer(status: u16, text: impl Into<String>) -> Result<ExecAnswer, ResidentsError> {
+    fn answer(status: u16, text: impl Into<String>) -> Result<ExecResponse, ResidentsError> {
         parse(&ResidentResponse {
             status,
             text: text.into(),

@@ -6,12 +6,12 @@ use ars_bot_ports::{Offboarded, OpReply, Residents, ResidentsError};
 use ars_resident::{
     plan::OP_TIMEOUT_MS,
     wire::{
-        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer,
-        CheckpointRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest,
-        OnboardAnswer, OnboardRequest, OpName, OpRequest, PushAnswer, PushRequest, ReadAnswer,
-        ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest,
-        ResidentsAnswer, RestoreAnswer, Route, StatusAnswer, StatusRequest, WriteAnswer,
-        WriteRequest,
+        AttachRequest, AttachResponse, CheckOutRequest, CheckOutResponse, CheckpointRequest,
+        CheckpointResponse, DetachRequest, DetachResponse, ExecRequest, ExecResponse,
+        OffboardRequest, OnboardRequest, OnboardResponse, OpName, OpRequest, PushRequest,
+        PushResponse, ReadRequest, ReadResponse, RebuildPlan, RebuildRequest, ReconfigureRequest,
+        ReconfigureResponse, ResidentsResponse, RestoreResponse, Route, StatusRequest,
+        StatusResponse, WriteRequest, WriteResponse,
     },
 };
 use async_trait::async_trait;
@@ -92,7 +92,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &OnboardRequest,
         cancel: &CancellationToken,
-    ) -> Result<OnboardAnswer, ResidentsError> {
+    ) -> Result<OnboardResponse, ResidentsError> {
         self.post(Route::Onboard, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -118,7 +118,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &ReconfigureRequest,
         cancel: &CancellationToken,
-    ) -> Result<ReconfigureAnswer, ResidentsError> {
+    ) -> Result<ReconfigureResponse, ResidentsError> {
         self.post(Route::Reconfigure, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -132,7 +132,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
             .await
     }
 
-    async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError> {
+    async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsResponse, ResidentsError> {
         let (resource, body) = (None, String::new());
         let call = ResidentCall {
             route: Route::Residents,
@@ -147,7 +147,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &StatusRequest,
         cancel: &CancellationToken,
-    ) -> Result<StatusAnswer, ResidentsError> {
+    ) -> Result<StatusResponse, ResidentsError> {
         let (resource, body) = (Some(request.resource.to_string()), String::new());
         let call = ResidentCall {
             route: Route::Status,
@@ -162,7 +162,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &AttachRequest,
         cancel: &CancellationToken,
-    ) -> Result<AttachAnswer, ResidentsError> {
+    ) -> Result<AttachResponse, ResidentsError> {
         self.post(Route::Attach, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -171,7 +171,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &DetachRequest,
         cancel: &CancellationToken,
-    ) -> Result<DetachAnswer, ResidentsError> {
+    ) -> Result<DetachResponse, ResidentsError> {
         self.post(Route::Detach, request, DETACH_TIMEOUT, cancel)
             .await
     }
@@ -198,7 +198,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &ExecRequest,
         cancel: &CancellationToken,
-    ) -> Result<ExecAnswer, ResidentsError> {
+    ) -> Result<ExecResponse, ResidentsError> {
         let budget = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or_default());
         self.post(Route::Exec, request, budget + MARGIN, cancel)
             .await
@@ -208,7 +208,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &ReadRequest,
         cancel: &CancellationToken,
-    ) -> Result<ReadAnswer, ResidentsError> {
+    ) -> Result<ReadResponse, ResidentsError> {
         self.post(Route::Read, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -217,7 +217,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &WriteRequest,
         cancel: &CancellationToken,
-    ) -> Result<WriteAnswer, ResidentsError> {
+    ) -> Result<WriteResponse, ResidentsError> {
         self.post(Route::Write, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -226,7 +226,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &PushRequest,
         cancel: &CancellationToken,
-    ) -> Result<PushAnswer, ResidentsError> {
+    ) -> Result<PushResponse, ResidentsError> {
         self.post(Route::Push, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -235,7 +235,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &CheckOutRequest,
         cancel: &CancellationToken,
-    ) -> Result<CheckOutAnswer, ResidentsError> {
+    ) -> Result<CheckOutResponse, ResidentsError> {
         self.post(Route::CheckOut, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -244,7 +244,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &CheckpointRequest,
         cancel: &CancellationToken,
-    ) -> Result<CheckpointAnswer, ResidentsError> {
+    ) -> Result<CheckpointResponse, ResidentsError> {
         self.post(Route::Checkpoint, request, ANSWER_TIMEOUT, cancel)
             .await
     }
@@ -253,7 +253,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         &self,
         request: &CheckpointRequest,
         cancel: &CancellationToken,
-    ) -> Result<RestoreAnswer, ResidentsError> {
+    ) -> Result<RestoreResponse, ResidentsError> {
         self.post(Route::Restore, request, ANSWER_TIMEOUT, cancel)
             .await
     }

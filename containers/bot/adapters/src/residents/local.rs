@@ -16,7 +16,7 @@ use ars_resident::{
     names::Resource,
     refusal::{Refusal, Token},
     registry::RESIDENTS_MAX,
-    wire::{ResidentsAnswer, Route},
+    wire::{ResidentsResponse, Route},
 };
 use ars_resident_local::{LocalResidents, Settings};
 use async_trait::async_trait;
@@ -225,7 +225,7 @@ impl ResidentTransport for LocalTransport {
                 return response(refusal.status(), &refusal);
             }
             if call.route == Route::Residents {
-                return response(OK, &ResidentsAnswer::new(Vec::new(), RESIDENTS_MAX, None));
+                return response(OK, &ResidentsResponse::new(Vec::new(), RESIDENTS_MAX, None));
             }
         }
         let opened = self.open().await?;

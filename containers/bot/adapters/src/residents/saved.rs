@@ -6,7 +6,7 @@
 use ars_bot_ports::{Checkpoint, NO_CHECKPOINT, ResidentsError, WorkspaceError};
 use ars_resident::{
     refusal::Token,
-    wire::{AttachAnswer, CheckpointRequest},
+    wire::{AttachResponse, CheckpointRequest},
 };
 use ars_types::RunId;
 use tokio_util::sync::CancellationToken;
@@ -114,7 +114,7 @@ impl ResidentTree {
     pub(super) async fn return_work(
         &self,
         saved: Saved,
-        answer: &AttachAnswer,
+        answer: &AttachResponse,
         cancel: &CancellationToken,
     ) -> Result<Option<Saved>, WorkspaceError> {
         // Not `restore`, which could attach again without an end.

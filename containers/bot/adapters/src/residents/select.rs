@@ -19,7 +19,7 @@ use ars_bot_ports::{
 use ars_resident::{
     names::Resource,
     refusal::Token,
-    wire::{AttachAnswer, StatusAnswer, StatusRequest},
+    wire::{AttachResponse, StatusRequest, StatusResponse},
 };
 use ars_types::{RefName, StrictRefName, ThreadKey, TreePlace};
 use tokio::time::Instant;
@@ -341,7 +341,7 @@ impl ResidentWorkspaces {
         &self,
         note: &Note,
         place: &str,
-        attached: Option<(&StatusAnswer, &AttachAnswer, Option<&str>)>,
+        attached: Option<(&StatusResponse, &AttachResponse, Option<&str>)>,
     ) -> String {
         let mut text = format!("resident · {} · {place}", note.resource.slug());
         if let Some((status, answer, lost)) = attached {
@@ -361,7 +361,7 @@ impl ResidentWorkspaces {
         &self,
         resource: &Resource,
         cancel: &CancellationToken,
-    ) -> Result<StatusAnswer, Unfit> {
+    ) -> Result<StatusResponse, Unfit> {
         if let Some(reason) = self.paused() {
             return Err(Unfit::NotNow(reason));
         }

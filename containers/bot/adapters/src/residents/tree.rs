@@ -18,7 +18,7 @@ use ars_bot_ports::{Residents, ResidentsError, WorkspaceError};
 use ars_resident::{
     names::{ExecCommand, StrictThreadKey},
     refusal::{Refusal, Token},
-    wire::{AttachAnswer, DetachRequest, ExecAnswer, ExecRequest},
+    wire::{AttachResponse, DetachRequest, ExecRequest, ExecResponse},
 };
 use ars_types::ThreadKey;
 use futures::future::BoxFuture;
@@ -66,7 +66,7 @@ pub(super) struct ResidentTree {
 /// The end of a command.
 pub(super) enum Executed {
     /// It ended.
-    Ended(ExecAnswer),
+    Ended(ExecResponse),
     /// Its container was replaced, so its effects are unknown.
     Replaced,
 }
@@ -221,7 +221,7 @@ impl ResidentTree {
         timeout: Duration,
         repeat: Repeat,
         cancel: &CancellationToken,
-    ) -> Result<Option<ExecAnswer>, TreeError> {
+    ) -> Result<Option<ExecResponse>, TreeError> {
         let command = ExecCommand::parse(command)
             .map_err(|error| WorkspaceError::Refused(error.to_string()))?;
         let request = ExecRequest {
@@ -378,7 +378,7 @@ fn is_busy(error: &ResidentsError) -> bool {
 }
 
 /// Returns whether an attach made a tree, and did not find the earlier one.
-pub(super) fn was_made(answer: &AttachAnswer) -> bool {
+pub(super) fn was_made(answer: &AttachResponse) -> bool {
     answer.recreated || answer.trace.iter().any(|step| step.step == MADE)
 }
 

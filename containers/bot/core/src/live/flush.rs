@@ -8,7 +8,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{
-    FlushAnswer, FlushBatch, Owned, StoreError, StoreErrorKind,
+    FlushBatch, FlushResponse, Owned, StoreError, StoreErrorKind,
     metrics::{self, Outcome},
 };
 use ars_runs::budget;
@@ -240,8 +240,8 @@ impl Part {
         }
     }
 
-    fn apply(&self, answer: Owned<FlushAnswer>) {
-        let Owned::Done(FlushAnswer {
+    fn apply(&self, answer: Owned<FlushResponse>) {
+        let Owned::Done(FlushResponse {
             stop,
             stop_actor,
             inbox,

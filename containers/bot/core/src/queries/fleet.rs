@@ -8,7 +8,7 @@ use std::{
 
 use ars_auth::Viewer;
 use ars_bot_ports::ResidentsError;
-use ars_resident::{names::StrictThreadKey, wire::ResidentsAnswer};
+use ars_resident::{names::StrictThreadKey, wire::ResidentsResponse};
 use ars_types::ThreadKey;
 use tokio::{
     sync::broadcast::{Receiver, error::RecvError},
@@ -31,7 +31,7 @@ const UNAVAILABLE: &str = "unavailable";
 #[derive(Debug, Clone)]
 pub struct Fleet {
     /// The residents, as their listing returned them.
-    pub answer: ResidentsAnswer,
+    pub answer: ResidentsResponse,
     /// The runs by thread.
     pub runs: BTreeMap<StrictThreadKey, RunSummary>,
 }

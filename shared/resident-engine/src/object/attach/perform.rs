@@ -4,7 +4,7 @@ use ars_resident::daemon::{Answer, StepInput};
 use ars_resident::layout;
 use ars_resident::plan::{AttachContext, Operation, attach};
 use ars_resident::thread::{Binding, Deps, TreeDecision};
-use ars_resident::wire::{AttachAnswer, CredentialState};
+use ars_resident::wire::{AttachResponse, CredentialState};
 use ars_sql::Sql;
 use futures::FutureExt as _;
 
@@ -117,7 +117,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         target: &Target,
         deps: Deps,
         minted: Result<Option<Minted>, HostError>,
-    ) -> Result<AttachAnswer, Error> {
+    ) -> Result<AttachResponse, Error> {
         let now = self.engine.host.now();
         let readonly = self.request.readonly;
         let (credentials, credentials_error, credential) = match minted {
@@ -165,7 +165,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             }
             Ok(())
         })?;
-        Ok(AttachAnswer {
+        Ok(AttachResponse {
             workspace: layout::tree(&self.request.thread_key, &self.git_ref),
             git_ref: self.git_ref.clone(),
             sha: target.sha.clone(),

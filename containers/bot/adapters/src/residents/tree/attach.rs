@@ -5,8 +5,8 @@ use ars_resident::{
     names::{ExecCommand, RunBranch, Sha},
     refusal::Token,
     wire::{
-        AttachAnswer, AttachRequest, CheckOutFrom, CheckOutRequest, ExecRequest, PushAnswer,
-        PushRequest,
+        AttachRequest, AttachResponse, CheckOutFrom, CheckOutRequest, ExecRequest, PushRequest,
+        PushResponse,
     },
 };
 use ars_types::StrictRefName;
@@ -22,7 +22,7 @@ impl ResidentTree {
     /// Returns branch and commit of an adopted tree, for people.
     pub(in crate::residents) fn place(
         &self,
-        answer: &AttachAnswer,
+        answer: &AttachResponse,
         returned: Option<&Saved>,
     ) -> String {
         if let Some(Saved { git_ref, sha, .. }) = returned {
@@ -39,7 +39,7 @@ impl ResidentTree {
         &self,
         git_ref: Option<&StrictRefName>,
         cancel: &CancellationToken,
-    ) -> Result<AttachAnswer, ResidentsError> {
+    ) -> Result<AttachResponse, ResidentsError> {
         let Note {
             resource,
             is_readonly,
@@ -70,7 +70,7 @@ impl ResidentTree {
         sha: Sha,
         branch: RunBranch,
         cancel: &CancellationToken,
-    ) -> Result<PushAnswer, WorkspaceError> {
+    ) -> Result<PushResponse, WorkspaceError> {
         let (resource, thread_key) = (self.note().resource, self.thread.clone());
         let request = PushRequest {
             resource,
@@ -146,7 +146,7 @@ impl ResidentTree {
     /// A new tree gets the work of the thread. Returns the checkpoint that it was made from.
     pub(in crate::residents) async fn adopt(
         &self,
-        answer: &AttachAnswer,
+        answer: &AttachResponse,
         cancel: &CancellationToken,
     ) -> Result<Option<Saved>, WorkspaceError> {
         let is_new = was_made(answer) || self.note().is_released;
@@ -193,7 +193,7 @@ impl ResidentTree {
     /// Gives a new tree the pushed commits of the thread, and then the work that was not pushed.
     async fn return_all(
         &self,
-        answer: &AttachAnswer,
+        answer: &AttachResponse,
         cancel: &CancellationToken,
     ) -> Result<Option<Saved>, WorkspaceError> {
         let mut note = self.note();

@@ -2,7 +2,7 @@
 //!
 //! Not here: when to flush, and how much.
 
-use ars_bot_ports::{FlushAnswer, FlushBatch, Owned, StoreError};
+use ars_bot_ports::{FlushBatch, FlushResponse, Owned, StoreError};
 use ars_types::Generation;
 use ars_wire::{
     ledger::{Beat, FlushOutcome, FlushRequest, Followup, RunFlushed, RunNews, RunsResponse},
@@ -18,7 +18,7 @@ impl<T: Transport> Client<T> {
         generation: &Generation,
         lease_ms: Option<u32>,
         runs: &[FlushBatch],
-    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
+    ) -> Result<Vec<Owned<FlushResponse>>, StoreError> {
         let news = runs.iter().map(
             |FlushBatch {
                  run,
@@ -49,13 +49,13 @@ impl<T: Transport> Client<T> {
     }
 }
 
-fn answer(beat: Beat, inbox: Vec<Followup>) -> FlushAnswer {
+fn answer(beat: Beat, inbox: Vec<Followup>) -> FlushResponse {
     let Beat {
         stop,
         phase: _,
         stop_actor,
     } = beat;
-    FlushAnswer {
+    FlushResponse {
         stop,
         stop_actor: stop_actor.as_ref().and_then(stop_actor::from_wire),
         inbox,
@@ -63,7 +63,10 @@ fn answer(beat: Beat, inbox: Vec<Followup>) -> FlushAnswer {
 }
 
 /// Converts the response for a run, which must be the requested run.
-fn flush_answer(news: &FlushBatch, flushed: RunFlushed) -> Result<Owned<FlushAnswer>, StoreError> {
+fn flush_answer(
+    news: &FlushBatch,
+    flushed: RunFlushed,
+) -> Result<Owned<FlushResponse>, StoreError> {
     let RunFlushed {
         run_id,
         ok,

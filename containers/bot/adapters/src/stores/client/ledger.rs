@@ -3,7 +3,7 @@
 //! A finish also clears the run's transcript: for callers they are a single store, on the edge two
 //! objects. Not here: becoming the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
 
-use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop, StoreError, Stored};
+use ars_bot_ports::{Claim, FlushBatch, FlushResponse, Ledger, Owned, Stop, StoreError, Stored};
 use ars_events::Actor;
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
@@ -206,7 +206,7 @@ impl<T: Transport> Ledger for Client<T> {
         generation: &Generation,
         lease_ms: Option<u32>,
         runs: &[FlushBatch],
-    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
+    ) -> Result<Vec<Owned<FlushResponse>>, StoreError> {
         self.flush_runs(generation, lease_ms, runs).await
     }
 }

@@ -1,6 +1,6 @@
 //! Tests the flush: requests and responses.
 
-use ars_bot_ports::{FlushAnswer, FlushBatch, Ledger as _, Owned, StoreErrorKind};
+use ars_bot_ports::{FlushBatch, FlushResponse, Ledger as _, Owned, StoreErrorKind};
 use ars_wire::ledger::LEASE_MS;
 use serde_json::{json, value::RawValue};
 
@@ -24,7 +24,7 @@ async fn one_request_carries_every_run() {
     let runs = [news("a", &[r#"{"seq":1}"#, r#"{"seq":2}"#]), news("b", &[])];
     for lease_ms in [None, Some(LEASE_MS)] {
         let told = client.flush(&generation(), lease_ms, &runs).await.unwrap();
-        assert_eq!(told, [Owned::Done(FlushAnswer::default()), Owned::Fenced]);
+        assert_eq!(told, [Owned::Done(FlushResponse::default()), Owned::Fenced]);
     }
     let mut body = json!({ "storeKey": "runs:default", "gen": "g1", "runs": [
         { "runId": "a", "events": [{ "seq": 1 }, { "seq": 2 }], "inboxAfter": 7 },

@@ -1,6 +1,6 @@
 //! The live run ledger, whichever store it is in.
 
-use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Owned, Stop, StoreError};
+use ars_bot_ports::{Claim, FlushBatch, FlushResponse, Owned, Stop, StoreError};
 use ars_events::{Actor, ActorKind};
 use ars_types::StopMode;
 use ars_wire::{
@@ -367,12 +367,12 @@ pub async fn flush_answers_each_run(fixture: Fixture) {
     };
     let told = [
         Owned::Fenced,
-        Owned::Done(FlushAnswer {
+        Owned::Done(FlushResponse {
             inbox: vec![two],
-            ..FlushAnswer::default()
+            ..FlushResponse::default()
         }),
         Owned::UnknownRun,
-        Owned::Done(FlushAnswer {
+        Owned::Done(FlushResponse {
             stop: Some(StopMode::Hard),
             stop_actor: Some(actor),
             inbox: Vec::new(),

@@ -7,7 +7,7 @@ use ars_commands::Settle;
 use ars_resident::{
     lifecycle::StateWord,
     refusal::Token,
-    wire::{StatusAnswer, StatusRequest},
+    wire::{StatusRequest, StatusResponse},
 };
 use ars_types::RepoSlug;
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn slug(output: &Value) -> Option<RepoSlug> {
     RepoSlug::parse(output["slug"].as_str()?).ok()
 }
 
-fn reply(slug: &RepoSlug, status: &StatusAnswer) -> Settled {
+fn reply(slug: &RepoSlug, status: &StatusResponse) -> Settled {
     if status.is_serviceable() {
         return Settled::Reply(format!(
             "`{slug}` is ready: runs on it start in a warm environment."
@@ -116,7 +116,7 @@ mod tests {
         let slug = RepoSlug::parse("acme/app").unwrap();
         reply(
             &slug,
-            &StatusAnswer {
+            &StatusResponse {
                 state,
                 reason: reason.map(str::to_owned),
             },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_agent::{Saved, resume::RunState};
-use ars_bot_ports::{Channel, ChannelEvent, FlushAnswer, FlushBatch, Owned, StoreError, texts};
+use ars_bot_ports::{Channel, ChannelEvent, FlushBatch, FlushResponse, Owned, StoreError, texts};
 use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{ClosedRun, RunRecord, add_posted_review, closing_record};
 use ars_types::RunStatus;
@@ -175,7 +175,7 @@ async fn late_follow_ups(
     let flush = || live.ledger().flush(live.generation(), None, &batch);
     let answers = Policy::RECORD.run(&owner.run_id, flush).await?;
     let answers = answers.into_iter().filter_map(|answer| match answer {
-        Owned::Done(FlushAnswer { inbox, .. }) => Some(inbox),
+        Owned::Done(FlushResponse { inbox, .. }) => Some(inbox),
         Owned::Fenced | Owned::UnknownRun => None,
     });
     Ok(answers.flatten().collect())

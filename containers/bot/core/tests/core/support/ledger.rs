@@ -492,7 +492,7 @@ impl Ledger for ScriptedLedger {
         generation: &Generation,
         lease_ms: Option<u32>,
         runs: &[FlushBatch],
-    ) -> Result<Vec<Owned<FlushAnswer>>, StoreError> {
+    ) -> Result<Vec<Owned<FlushResponse>>, StoreError> {
         if lease_ms.is_some() {
             self.asked.lock().unwrap().push("lease");
         }
@@ -516,7 +516,7 @@ impl Ledger for ScriptedLedger {
                         })
                         .collect();
                     let stop_actor = kept.stop_actor.clone();
-                    Owned::Done(FlushAnswer {
+                    Owned::Done(FlushResponse {
                         stop: kept.row.stop,
                         stop_actor,
                         inbox,

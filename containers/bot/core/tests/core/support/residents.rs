@@ -128,23 +128,23 @@ impl MemoryResidents {
     }
 }
 
-fn status(row: &RegistryRow) -> StatusAnswer {
+fn status(row: &RegistryRow) -> StatusResponse {
     let Live::View(view) = &row.live else {
         unreachable!("rows have views")
     };
-    StatusAnswer {
+    StatusResponse {
         state: view.state,
         reason: view.reason.clone(),
     }
 }
 
-fn ended(request: &OpRequest, record: &Record) -> OpAnswer {
+fn ended(request: &OpRequest, record: &Record) -> OpResponse {
     let ok = request
         .git_ref
         .as_ref()
         .is_none_or(|name| name.as_str() != "broken");
     let (word, exit_code) = if ok { ("succeeded", 0) } else { ("failed", 1) };
-    OpAnswer {
+    OpResponse {
         ok,
         op: request.op,
         resource: record.resource.clone(),
@@ -171,7 +171,7 @@ impl Residents for MemoryResidents {
         &self,
         request: &OnboardRequest,
         _cancel: &CancellationToken,
-    ) -> Result<OnboardAnswer, ResidentsError> {
+    ) -> Result<OnboardResponse, ResidentsError> {
         self.up()?;
         let mut rows = self.rows.lock().unwrap();
         let known: Vec<Resource> = rows.iter().map(|row| row.record.resource.clone()).collect();
@@ -186,7 +186,7 @@ impl Residents for MemoryResidents {
             });
         }
         let resource = request.resource.clone();
-        Ok(OnboardAnswer {
+        Ok(OnboardResponse {
             resource,
             state: StateWord::Onboarding,
             warning: None,
@@ -230,7 +230,7 @@ impl Residents for MemoryResidents {
         &self,
         request: &ReconfigureRequest,
         _cancel: &CancellationToken,
-    ) -> Result<ReconfigureAnswer, ResidentsError> {
+    ) -> Result<ReconfigureResponse, ResidentsError> {
         let record = request
             .clone()
             .apply(&self.row(&request.resource)?.record, 2_000)?;
@@ -242,7 +242,7 @@ impl Residents for MemoryResidents {
         if !self.is_frozen {
             row.record = record.clone();
         }
-        Ok(ReconfigureAnswer {
+        Ok(ReconfigureResponse {
             resource: request.resource.clone(),
             record,
         })
@@ -281,9 +281,9 @@ impl Residents for MemoryResidents {
         })
     }
 
-    async fn list(&self, _cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError> {
+    async fn list(&self, _cancel: &CancellationToken) -> Result<ResidentsResponse, ResidentsError> {
         self.up()?;
-        Ok(ResidentsAnswer::new(
+        Ok(ResidentsResponse::new(
             self.rows.lock().unwrap().clone(),
             RESIDENTS_MAX,
             None,
@@ -294,7 +294,7 @@ impl Residents for MemoryResidents {
         &self,
         request: &StatusRequest,
         _cancel: &CancellationToken,
-    ) -> Result<StatusAnswer, ResidentsError> {
+    ) -> Result<StatusResponse, ResidentsError> {
         self.row(&request.resource).map(|row| status(&row))
     }
 
@@ -318,7 +318,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &AttachRequest,
         _cancel: &CancellationToken,
-    ) -> Result<AttachAnswer, ResidentsError> {
+    ) -> Result<AttachResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -326,7 +326,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &DetachRequest,
         _cancel: &CancellationToken,
-    ) -> Result<DetachAnswer, ResidentsError> {
+    ) -> Result<DetachResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -334,7 +334,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &ExecRequest,
         _cancel: &CancellationToken,
-    ) -> Result<ExecAnswer, ResidentsError> {
+    ) -> Result<ExecResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -342,7 +342,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &ReadRequest,
         _cancel: &CancellationToken,
-    ) -> Result<ReadAnswer, ResidentsError> {
+    ) -> Result<ReadResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -350,7 +350,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &WriteRequest,
         _cancel: &CancellationToken,
-    ) -> Result<WriteAnswer, ResidentsError> {
+    ) -> Result<WriteResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -358,7 +358,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &PushRequest,
         _cancel: &CancellationToken,
-    ) -> Result<PushAnswer, ResidentsError> {
+    ) -> Result<PushResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -366,7 +366,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &CheckOutRequest,
         _cancel: &CancellationToken,
-    ) -> Result<CheckOutAnswer, ResidentsError> {
+    ) -> Result<CheckOutResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -374,7 +374,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &CheckpointRequest,
         _cancel: &CancellationToken,
-    ) -> Result<CheckpointAnswer, ResidentsError> {
+    ) -> Result<CheckpointResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 
@@ -382,7 +382,7 @@ impl Residents for MemoryResidents {
         &self,
         _request: &CheckpointRequest,
         _cancel: &CancellationToken,
-    ) -> Result<RestoreAnswer, ResidentsError> {
+    ) -> Result<RestoreResponse, ResidentsError> {
         Err(ResidentsError::Busy)
     }
 }

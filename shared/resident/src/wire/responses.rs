@@ -1,4 +1,4 @@
-//! Answers.
+//! Response bodies.
 
 use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
@@ -36,14 +36,14 @@ pub struct Build {
 
 /// `GET /status`: exactly two keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StatusAnswer {
+pub struct StatusResponse {
     /// The resident's state word.
     pub state: StateWord,
     /// Why the state was entered, or `null`.
     pub reason: Option<String>,
 }
 
-impl StatusAnswer {
+impl StatusResponse {
     /// Returns whether agents start on the resident. A degraded resident's reasons are an
     /// allow-list.
     pub fn is_serviceable(&self) -> bool {
@@ -88,7 +88,7 @@ pub enum CredentialState {
 /// Response to `POST /attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AttachAnswer {
+pub struct AttachResponse {
     /// Folder with the tree.
     pub workspace: String,
     /// The ref that is bound.
@@ -121,7 +121,7 @@ pub struct AttachAnswer {
 
 /// Response to `POST /detach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DetachAnswer {
+pub struct DetachResponse {
     /// The tree was removed.
     pub released: bool,
     /// Why it did not happen.
@@ -135,7 +135,7 @@ pub struct DetachAnswer {
 /// Response to `POST /exec`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ExecAnswer {
+pub struct ExecResponse {
     /// The command's standard output.
     pub stdout: String,
     /// Error output with notes.
@@ -151,7 +151,7 @@ pub struct ExecAnswer {
 
 /// Response to `POST /read`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadAnswer {
+pub struct ReadResponse {
     /// Content of the file.
     pub content: String,
     /// The content was cut.
@@ -160,7 +160,7 @@ pub struct ReadAnswer {
 
 /// Response to `POST /write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WriteAnswer {
+pub struct WriteResponse {
     /// Always true in this response.
     pub ok: bool,
     /// Number of bytes written.
@@ -169,7 +169,7 @@ pub struct WriteAnswer {
 
 /// Response to `POST /push`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PushAnswer {
+pub struct PushResponse {
     /// The branch at the code host has the commit.
     pub pushed: bool,
     /// Why the code host rejected it, in git's words.
@@ -179,21 +179,21 @@ pub struct PushAnswer {
 
 /// Response to `POST /checkout`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckOutAnswer {
+pub struct CheckOutResponse {
     /// The tree's commit.
     pub sha: Sha,
 }
 
 /// Response to `POST /checkpoint`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckpointAnswer {
+pub struct CheckpointResponse {
     /// The checkpoint. `None` if the tree has no work that the code host lacks.
     pub checkpoint: Option<SavedCheckpoint>,
 }
 
 /// Response to `POST /restore`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RestoreAnswer {
+pub struct RestoreResponse {
     /// The checkpoint's ref name.
     #[serde(rename = "ref")]
     pub git_ref: String,
@@ -204,7 +204,7 @@ pub struct RestoreAnswer {
 /// `POST /op` with `test` or `build`. A failing command is a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OpAnswer {
+pub struct OpResponse {
     /// Whether the command succeeded.
     pub ok: bool,
     /// The operation that ran.
@@ -265,7 +265,7 @@ pub struct OpStatus {
 
 /// Response 202 to `POST /onboard`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OnboardAnswer {
+pub struct OnboardResponse {
     /// The resident's resource id.
     pub resource: Resource,
     /// Always `onboarding` in this response.
@@ -325,7 +325,7 @@ pub struct OffboardPlan {
 
 /// Response to `POST /reconfigure`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReconfigureAnswer {
+pub struct ReconfigureResponse {
     /// The resident's resource id.
     pub resource: Resource,
     /// The record after the change.
@@ -341,7 +341,7 @@ pub struct RebuildPlan {
     /// Whether it is only a plan.
     pub dry_run: bool,
     /// State before the rebuild.
-    pub from: StatusAnswer,
+    pub from: StatusResponse,
     /// The discarded snapshot and how many objects it has.
     pub discards: Discards,
     /// How it is provisioned.
