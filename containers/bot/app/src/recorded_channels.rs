@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_http::CommentChannel;
+use ars_bot_http::github::CommentChannel;
 use ars_bot_ports::{Channel, Channels, CodeHost, NobodyListens};
 use ars_types::{Platform, ReplyPath};
 use ars_wire::ledger::LiveRun;

@@ -92,9 +92,9 @@ impl Stores {
         };
         let client =
             Client::over(decorated(transport)?, proposal)?.with_memory_cap(place.memory_cap);
-        Ok(Self::of(
+        Ok(Self::from_client(
             client,
-            Kept::of(history.store, to_worker),
+            Kept::choose(history.store, to_worker),
             to_worker,
         ))
     }
@@ -120,7 +120,7 @@ impl Stores {
         Ok(())
     }
 
-    fn of(client: Client<Arc<dyn Transport>>, kept: Kept, are_shared: bool) -> Self {
+    fn from_client(client: Client<Arc<dyn Transport>>, kept: Kept, are_shared: bool) -> Self {
         let client = Arc::new(client);
         let live = LiveStores {
             ledger: client.clone(),
@@ -148,7 +148,7 @@ impl Stores {
 impl Kept {
     /// Returns what is kept.
     /// `--store` and `--state-url` choose the place only; a Worker always has a ledger.
-    fn of(configured: Option<HistoryStore>, to_worker: bool) -> Self {
+    fn choose(configured: Option<HistoryStore>, to_worker: bool) -> Self {
         match configured {
             Some(HistoryStore::None) => Self::Nothing,
             Some(HistoryStore::File) if !to_worker => Self::Records,

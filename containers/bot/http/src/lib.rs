@@ -5,9 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod auth;
-mod error;
+mod dashboard;
 mod params;
 mod respond;
+mod route;
 mod router;
 mod server;
 mod state;
@@ -15,7 +16,8 @@ mod surfaces;
 mod time;
 
 pub use auth::{access::Access, viewer::Dashboard};
+pub use route::Routes;
 pub use router::{router, routes};
 pub use server::{ConnectionLimits, StreamLimits, serve};
 pub use state::HttpState;
-pub use surfaces::webhook::{CommentChannel, Webhooks};
+pub use surfaces::{github, ingress, mcp};

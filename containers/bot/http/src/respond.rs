@@ -73,6 +73,11 @@ pub(crate) fn coded(code: ErrorCode, error: &str) -> Response {
     )
 }
 
+/// Answers a path below a surface that has no such route.
+pub(crate) async fn no_such_route() -> Response {
+    coded(ErrorCode::NotFound, "no such route")
+}
+
 /// Returns a code's HTTP status.
 pub(crate) fn status_of(code: ErrorCode) -> StatusCode {
     StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)

@@ -6,16 +6,12 @@ use ars_auth::{Secret, TokenMap};
 use ars_bot_core::Core;
 use ars_bot_ports::Overload;
 use ars_wire::health::Build;
-use axum::http::HeaderName;
+use axum::{extract::FromRef, http::HeaderName};
 
 use crate::{
     Dashboard,
     auth::attempts::Attempts,
-    server::{LagMeter, Quota, Rates, StreamLimits},
-    surfaces::{
-        ingress::FirstRequests,
-        webhook::{WebhookState, Webhooks},
-    },
+    server::{LagMeter, Quota, Rates, StreamGate, StreamLimits},
 };
 
 /// A caller's reads per minute for each request: a script that pages through runs needs many.
@@ -28,10 +24,6 @@ pub struct HttpState {
     pub(crate) core: Core,
     /// Used by the ingress gate.
     pub(crate) tokens: Arc<TokenMap>,
-    /// Used by the ingress, for requests with an idempotency key.
-    pub(crate) first_requests: Arc<FirstRequests>,
-    /// Used by code host webhooks; `None` if they are off.
-    pub(crate) webhooks: Option<Arc<WebhookState>>,
     /// Used by every route that accepts requests or writes.
     pub(crate) rates: Arc<Rates>,
     /// Used by the commands that read.
@@ -67,8 +59,6 @@ impl HttpState {
         Self {
             core,
             tokens,
-            first_requests: Arc::default(),
-            webhooks: None,
             rates: Arc::default(),
             reads: Arc::default(),
             dashboard: Arc::default(),
@@ -125,13 +115,6 @@ impl HttpState {
         self
     }
 
-    /// Accepts code host webhooks.
-    #[must_use]
-    pub fn with_webhooks(mut self, webhooks: Webhooks) -> Self {
-        self.webhooks = Some(Arc::new(WebhookState::new(webhooks)));
-        self
-    }
-
     /// Trusts the peer that this header states. Every request must then come from a proxy that sets it.
     #[must_use]
     pub fn with_peer_header(mut self, name: impl Into<Option<HeaderName>>) -> Self {
@@ -165,5 +148,14 @@ impl HttpState {
     pub fn with_crash(mut self, end: impl Fn() + Send + Sync + 'static) -> Self {
         self.crash = Some(Arc::new(end));
         self
+    }
+}
+
+impl FromRef<HttpState> for StreamGate {
+    fn from_ref(state: &HttpState) -> Self {
+        Self {
+            open: Arc::clone(&state.streams),
+            peer_header: state.peer_header.clone(),
+        }
     }
 }

@@ -14,8 +14,10 @@ use crate::{Source, Tree, Violation, at};
 
 /// Folder with the pages.
 const PAGES: &str = "docs/reference/";
-/// The file that lists the bot's routes.
-const ROUTER: &str = "containers/bot/http/src/router.rs";
+/// Folder with the files that list the bot's routes.
+const BOT: &str = "containers/bot/http/src/";
+/// Name of these files.
+const ROUTES: &str = "/routes.rs";
 /// The file that lists the state Worker's routes.
 const STATE: &str = "shared/wire/src/state.rs";
 /// Folders whose code reads environment variables, or forwards them to the bot.
@@ -129,17 +131,26 @@ fn state_routes(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Every path in the bot's router occurs on a page. Constants in `shared/wire` are resolved.
+/// Every path in the bot's routes occurs on a page. Constants in `shared/wire` are resolved.
 fn bot_routes(tree: &Tree) -> Vec<Violation> {
-    let Some(router) = source(tree, ROUTER) else {
+    let sources: Vec<&Source> = tree
+        .sources
+        .iter()
+        .filter(|source| source.path.starts_with(BOT) && source.path.ends_with(ROUTES))
+        .collect();
+    if sources.is_empty() {
         return Vec::new();
-    };
-    let mut paths: Vec<String> = literals(router)
-        .into_iter()
+    }
+    let mut paths: Vec<String> = sources
+        .iter()
+        .flat_map(|source| literals(source))
         .filter(|text| text.starts_with('/'))
         .collect();
     let constants = constants::texts(tree, "shared/wire/src/");
-    let text = tree.text(ROUTER).unwrap_or_default();
+    let text: String = sources
+        .iter()
+        .filter_map(|source| tree.text(&source.path))
+        .collect();
     paths.extend(
         constants
             .into_iter()
@@ -398,7 +409,7 @@ mod tests {
             "//! x\nfn r() { router.route(\"/runs\", a).route(ars_wire::health::ROUTE, b); }\n";
         let wire = "//! x\npub const ROUTE: &str = \"/healthz\";\n";
         let files = [
-            (ROUTER, router),
+            ("containers/bot/http/src/surfaces/health/routes.rs", router),
             ("shared/wire/src/health.rs", wire),
             ("docs/reference/runs.md", "`GET /runs`\n"),
         ];

@@ -23,8 +23,8 @@ const AGENT: &str = "shared/agent/src";
 const HOPS: [(&str, &str, &[&str]); 15] = [
     (
         HTTP,
-        "router.rs",
-        &["all(ars_wire::ingress::ROUTE, ingress::post)"],
+        "surfaces/ingress/routes.rs",
+        &["Route::all(ars_wire::ingress::ROUTE, post)"],
     ),
     (
         HTTP,
@@ -147,20 +147,20 @@ mod tests {
     #[test]
     fn missing_hop_and_missing_file_are_reported() {
         let list = format!(
-            "{} in `{HTTP}` `router.rs` and `other.rs`. {}",
+            "{} in `{HTTP}` `surfaces/ingress/routes.rs` and `other.rs`. {}",
             LIST[0], LIST[1]
         );
-        let router = format!("{HTTP}/router.rs");
+        let routes = format!("{HTTP}/surfaces/ingress/routes.rs");
         let tree = planted(&[
             (DOCUMENT, list.as_str()),
             (
-                router.as_str(),
-                "//! all(ars_wire::ingress::ROUTE, ingress::post)\n",
+                routes.as_str(),
+                "//! Route::all(ars_wire::ingress::ROUTE, post)\n",
             ),
         ]);
         let found = check(&tree);
         assert!(
-            !found.iter().any(|line| line.contains("router.rs")),
+            !found.iter().any(|line| line.contains("routes.rs")),
             "{found:?}"
         );
         assert!(

@@ -45,11 +45,35 @@ const PAGES: usize = 11;
 /// The source parts that a picture shows. They are the templates, their assets, and the code that
 /// fills the templates. The code that finds a page's facts is much wider and changes for other
 /// reasons, so it is no source.
-const SOURCES: [&str; 4] = [
+const SOURCES: [&str; 2] = [
     "containers/bot/http/templates",
     "containers/bot/http/assets",
-    "containers/bot/http/src/surfaces/runs/pages",
-    "containers/bot/http/src/surfaces/session",
+];
+/// The folder with the code that fills the templates.
+const DASHBOARD: &str = "containers/bot/http/src/dashboard";
+/// The files with this code.
+const FILLING: [&str; 21] = [
+    "docs/page.rs",
+    "outcomes/page.rs",
+    "residents/disk_bar.rs",
+    "residents/fleet.rs",
+    "residents/resident.rs",
+    "residents/sparkline.rs",
+    "run/changes.rs",
+    "run/diagnosis.rs",
+    "run/facts.rs",
+    "run/outline.rs",
+    "run/parts.rs",
+    "run/tail.rs",
+    "runs/listing.rs",
+    "runs/page.rs",
+    "schedules/page.rs",
+    "session/mod.rs",
+    "session/sign_in.rs",
+    "session/sign_out.rs",
+    "shell/nav.rs",
+    "shell/problem_page.rs",
+    "shell/render.rs",
 ];
 /// The file with their digests, beside the pictures.
 const DIGESTS: &str = "SOURCES";
@@ -351,6 +375,7 @@ fn digests() -> String {
         let files = fs::read_dir(root.join(folder)).unwrap();
         paths.extend(files.map(|file| format!("{folder}/{}", file.unwrap().file_name().display())));
     }
+    paths.extend(FILLING.map(|file| format!("{DASHBOARD}/{file}")));
     let mut text = String::new();
     for path in paths {
         let digest = Sha256::digest(shown(&path, &fs::read_to_string(root.join(&path)).unwrap()));

@@ -20,7 +20,11 @@ use ars_bot_core::{
     live::LiveStores,
     settings::{ProposalSettings, Settings},
 };
-use ars_bot_http::{CommentChannel, HttpState, Webhooks, router};
+use ars_bot_http::{
+    HttpState,
+    github::{self, CommentChannel, Webhooks},
+    router,
+};
 use ars_bot_ports::{
     Channel, Channels, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError,
     ModelRequest, Models, StoreError, UnknownProvider,
@@ -367,7 +371,8 @@ impl Installation {
             commit: "abc".into(),
             built_at: None,
         };
-        let router = router(HttpState::new(core.clone(), tokens, build).with_webhooks(webhooks));
+        let state = HttpState::new(core.clone(), tokens, build);
+        let router = router(state, vec![github::routes(Some(webhooks))]);
         (core, router)
     }
 

@@ -15,7 +15,7 @@ use ars_bot_adapters::{
     workspace::{Confinement, GitWorkspaces},
 };
 use ars_bot_core::Core;
-use ars_bot_http::{ConnectionLimits, HttpState};
+use ars_bot_http::{ConnectionLimits, HttpState, github, ingress, mcp};
 use ars_bot_telemetry::{Telemetry, TelemetryOptions};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
@@ -142,11 +142,11 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         .with_dashboard(dashboard)
         .with_peer_header(connections.peer_header.clone())
         .with_edge_secret(edge_secret);
-    if let Some(webhooks) = webhooks {
+    if let Some(webhooks) = &webhooks {
         let users = webhooks.users.len();
         tracing::info!(users, "webhooks of the code host are accepted");
-        state = state.with_webhooks(webhooks);
     }
+    let surfaces = vec![ingress::routes(), mcp::routes(), github::routes(webhooks)];
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }
@@ -162,6 +162,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let server = supervisor.start(HttpService {
         listener,
         state,
+        surfaces,
         limits: connections,
     });
     terminal::print(&format!(
@@ -193,10 +194,10 @@ fn background_services(core: &Core) -> Supervisor {
     let mut supervisor = Supervisor::new();
     supervisor.start(RequeueService(core.clone()));
     // Before the first request: runs that another process left are reclaimed first.
-    supervisor.start_any(LedgerService::of(core));
-    supervisor.start_any(OverridesService::of(core));
-    supervisor.start_any(ScheduleService::of(core));
-    supervisor.start_any(FollowService::of(core));
+    supervisor.start_any(LedgerService::from_core(core));
+    supervisor.start_any(OverridesService::from_core(core));
+    supervisor.start_any(ScheduleService::from_core(core));
+    supervisor.start_any(FollowService::from_core(core));
     supervisor
 }
 

@@ -10,7 +10,7 @@ use ars_bot_adapters::{
     workspace::GitWorkspaces,
 };
 use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, commands::CommandDeps, live::LiveStores};
-use ars_bot_http::Webhooks;
+use ars_bot_http::github::Webhooks;
 use ars_bot_ports::{CodeHost, Documents, WorkspaceProvider};
 
 use super::{

@@ -22,7 +22,7 @@ pub enum Format {
 
 impl Format {
     /// Returns a file's syntax by extension. Without a known extension it is TOML.
-    pub fn of(path: &Path) -> Self {
+    pub fn for_path(path: &Path) -> Self {
         let extension = path
             .extension()
             .and_then(|extension| extension.to_str())
@@ -53,7 +53,7 @@ impl Format {
 pub fn load(path: &Path) -> Result<File, ConfigError> {
     parse(
         &std::fs::read_to_string(path).map_err(ConfigError::Unreadable)?,
-        Format::of(path),
+        Format::for_path(path),
     )
 }
 

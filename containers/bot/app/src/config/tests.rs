@@ -506,7 +506,7 @@ fn extension_chooses_the_format() {
         ("a.toml", Format::Toml),
         ("a", Format::Toml),
     ] {
-        assert_eq!(Format::of(path.as_ref()), format, "{path}");
+        assert_eq!(Format::for_path(path.as_ref()), format, "{path}");
     }
 }
 

@@ -25,7 +25,7 @@ pub struct LedgerService(Core);
 
 impl LedgerService {
     /// Returns the service, or `None` for a core without a ledger.
-    pub fn of(core: &Core) -> Option<Self> {
+    pub fn from_core(core: &Core) -> Option<Self> {
         core.generation().map(|_| Self(core.clone()))
     }
 }
@@ -46,7 +46,7 @@ pub struct OverridesService(Core);
 
 impl OverridesService {
     /// Returns the service, or `None` for a core without overrides.
-    pub fn of(core: &Core) -> Option<Self> {
+    pub fn from_core(core: &Core) -> Option<Self> {
         core.has_overrides().then(|| Self(core.clone()))
     }
 }
@@ -67,7 +67,7 @@ pub struct ScheduleService(Scheduler);
 
 impl ScheduleService {
     /// Returns the service, or `None` if no bot schedule is on.
-    pub fn of(core: &Core) -> Option<Self> {
+    pub fn from_core(core: &Core) -> Option<Self> {
         core.scheduler().map(Self)
     }
 }
@@ -88,7 +88,7 @@ pub struct FollowService(PullRequestFollower);
 
 impl FollowService {
     /// Returns the service, or `None` without a code host or a run history.
-    pub fn of(core: &Core) -> Option<Self> {
+    pub fn from_core(core: &Core) -> Option<Self> {
         core.pull_request_follower().map(Self)
     }
 }

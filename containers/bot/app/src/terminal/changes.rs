@@ -16,7 +16,7 @@ pub struct Changes {
 impl Changes {
     /// Counts a diff in git's form. A content line may look like a header (`--- a` removed is `----
     /// a`), so lines count only within hunks, using the lengths in their headers.
-    pub fn of(diff: &str) -> Self {
+    pub fn from_diff(diff: &str) -> Self {
         let mut changes = Self::default();
         let (mut old_left, mut new_left) = (0_usize, 0_usize);
         for line in diff.lines() {
@@ -79,7 +79,7 @@ mod tests {
         let diff = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ fn\n a\n-- old\n+++ new\n c\n\
             @@ -9 +9,2 @@\n-z\n+z\n+y\n\\ No newline at end of file\n\
             diff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+diff --git a/q b/q\n";
-        let changes = Changes::of(diff);
+        let changes = Changes::from_diff(diff);
         assert_eq!(
             changes,
             Changes {
@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn files_without_lines_count_as_files() {
         let diff = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
-        assert_eq!(Changes::of(diff).to_string(), "1 file changed, +0 -0");
-        assert_eq!(Changes::of(""), Changes::default());
+        assert_eq!(
+            Changes::from_diff(diff).to_string(),
+            "1 file changed, +0 -0"
+        );
+        assert_eq!(Changes::from_diff(""), Changes::default());
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_auth::Secret;
 use ars_bot_adapters::code_host::{Credentials, GitHub, GitHubSettings, TokioPause};
-use ars_bot_http::CommentChannel;
+use ars_bot_http::github::CommentChannel;
 use ars_bot_ports::{Channel as _, ChannelEvent, Clock, Randomness};
 use ars_codehost::Host;
 use ars_testkit::{

@@ -7,7 +7,7 @@ use std::{
 
 use ars_types::UnixMillis;
 
-use super::peer::Peer;
+use crate::server::Peer;
 
 /// A peer's failed attempts in a window after which it is limited.
 const FAILED_ATTEMPTS_MAX: u32 = 10;

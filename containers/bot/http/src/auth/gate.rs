@@ -7,8 +7,8 @@ use ars_auth::{
 };
 use axum::http::{HeaderMap, Method, header, request::Parts};
 
-use super::{attempts::Attempts, peer::Peer, viewer::Dashboard};
-use crate::state::HttpState;
+use super::{attempts::Attempts, viewer::Dashboard};
+use crate::{server::Peer, state::HttpState};
 
 /// The scope that lets a token start runs.
 const DISPATCH_SCOPE: &str = "dispatch";
@@ -25,7 +25,7 @@ pub(crate) fn limited<T>(
         return check();
     }
     let (peer, now) = (
-        Peer::of(head, state.peer_header.as_ref()),
+        Peer::of_request(head, state.peer_header.as_ref()),
         state.core.clock().now(),
     );
     let attempt = state.callers.begin(peer, now);
@@ -77,7 +77,7 @@ fn is_other_gates(
     let Some(token) = bearer(head.headers.get_all(header::AUTHORIZATION)) else {
         return false;
     };
-    let peer = Peer::of(head, state.peer_header.as_ref());
+    let peer = Peer::of_request(head, state.peer_header.as_ref());
     if attempts.begin(peer, state.core.clock().now()).is_err() || !is_token(token) {
         return false;
     }

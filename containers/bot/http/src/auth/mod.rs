@@ -5,7 +5,6 @@ pub(crate) mod admin;
 pub(crate) mod attempts;
 pub(crate) mod gate;
 mod origin;
-pub(crate) mod peer;
 pub(crate) mod session;
 pub(crate) mod viewer;
 

@@ -1,4 +1,4 @@
-//! The dashboard's gate: run pages, command routes, metrics and absent subsystems' routes.
+//! Who the dashboard's gate admits, to pages, command routes and metrics.
 //!
 //! In mode `token` the shared secret stands for the configured actor; people exchange it for a
 //! session's cookie. In mode `access` a proxy names the actor. Mode `none` has no credential and
@@ -10,7 +10,7 @@ use std::{
 };
 
 use ars_auth::{
-    Actor, Denied, Secret, Viewer,
+    Actor, Denied, Secret,
     access::Identity,
     bearer,
     dashboard::{by_loopback, by_token, is_forwarding_header},
@@ -18,14 +18,12 @@ use ars_auth::{
 };
 use ars_types::UnixMillis;
 use axum::{
-    extract::{ConnectInfo, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
-    middleware::Next,
-    response::Response,
+    extract::ConnectInfo,
+    http::{HeaderMap, HeaderName, header, request::Parts},
 };
 
-use super::{access::Access, is_own, is_same_origin, peer::Peer, session::has_session};
-use crate::{respond, state::HttpState, surfaces::session};
+use super::{access::Access, is_own, is_same_origin, session::has_session};
+use crate::{server::Peer, state::HttpState};
 
 /// The header with the access proxy's token.
 const ASSERTION: HeaderName = HeaderName::from_static("cf-access-jwt-assertion");
@@ -67,19 +65,6 @@ pub(crate) enum Area {
     Api,
 }
 
-/// Adds the viewer to the request, or answers 403.
-pub(crate) async fn gate(State(state): State<HttpState>, request: Request, next: Next) -> Response {
-    let (mut head, body) = request.into_parts();
-    match admit(&state, &head, Area::Pages, "runs").await {
-        Ok(actor) => {
-            head.extensions.insert(Viewer::new(actor.clone()));
-            head.extensions.insert(actor);
-            next.run(Request::from_parts(head, body)).await
-        }
-        Err(refused) => refused,
-    }
-}
-
 /// Returns the caller with all grants.
 pub(crate) async fn authenticate(
     state: &HttpState,
@@ -117,42 +102,6 @@ pub(crate) async fn authenticate(
     Ok(granted(&actor, &settings.grants))
 }
 
-/// Returns the caller with all grants, or the 403. `route` is for the log.
-pub(crate) async fn admit(
-    state: &HttpState,
-    head: &Parts,
-    area: Area,
-    route: &'static str,
-) -> Result<Actor, Response> {
-    authenticate(state, head, area).await.map_err(|reason| {
-        tracing::info!(route, %reason, "viewer refused");
-        if let Denied::TooManyAttempts { wait_s } = reason {
-            let mut response = respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
-            return response;
-        }
-        let has_form = matches!(&*state.dashboard, Dashboard::Token { .. }) && area == Area::Pages;
-        if has_form && is_browser(&head.method, &head.headers) {
-            return session::refused(&head.uri);
-        }
-        respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
-    })
-}
-
-/// Returns whether a person's browser asks for a page.
-pub(crate) fn is_browser(method: &Method, headers: &HeaderMap) -> bool {
-    let accepted = headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    method == Method::GET
-        && accepted
-            .split(',')
-            .any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
-}
-
 /// Admits a caller that holds the secret. Too many wrong bearers limit those of their peer.
 fn by_secret(
     state: &HttpState,
@@ -163,7 +112,7 @@ fn by_secret(
 ) -> Result<Actor, Denied> {
     let presented =
         bearer(head.headers.get_all(header::AUTHORIZATION)).ok_or(Denied::BadCredential)?;
-    let peer = Peer::of(head, state.peer_header.as_ref());
+    let peer = Peer::of_request(head, state.peer_header.as_ref());
     state
         .bearers
         .begin(peer, now)
@@ -234,6 +183,7 @@ fn by_peer(
 
 #[cfg(test)]
 mod tests {
+    use ars_auth::Viewer;
     use ars_types::Visibility;
 
     use super::*;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::error::BodyError;
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::Body as _;
@@ -25,6 +24,20 @@ pub(crate) async fn read_body(body: Body, max_body_bytes: usize) -> Result<Bytes
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
         Ok(Err(_)) => Err(BodyError::Broken),
     }
+}
+
+/// The reason for which a body was not read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BodyError {
+    /// It is longer than the limit, or declares to be.
+    #[error("body too large")]
+    TooLarge,
+    /// It did not arrive in time.
+    #[error("body too slow")]
+    TooSlow,
+    /// The connection or the framing broke.
+    #[error("body broken")]
+    Broken,
 }
 
 #[cfg(test)]

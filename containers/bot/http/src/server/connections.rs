@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     excess::Excess,
+    peer::Peer,
     quota::{Permit, Quota},
 };
-use crate::auth::peer::Peer;
 
 /// Maximum open connections overall.
 pub(crate) const CONNECTIONS_MAX: usize = 1_024;

@@ -5,8 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::excess::Excess;
-use crate::auth::peer::Peer;
+use super::{excess::Excess, peer::Peer};
 
 /// Counts open connections or streams. Each holds a [`Permit`].
 #[derive(Debug)]

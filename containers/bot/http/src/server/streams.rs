@@ -2,10 +2,24 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
+use axum::{
+    extract::{FromRef, FromRequestParts},
+    http::{HeaderName, request::Parts},
+    response::Response,
+};
 
-use super::quota::{Permit, Quota};
-use crate::{auth::peer::Peer, state::HttpState};
+use super::{
+    peer::Peer,
+    quota::{Permit, Quota},
+};
+
+/// What admits a stream.
+pub(crate) struct StreamGate {
+    /// The streams that are open.
+    pub(crate) open: Arc<Quota>,
+    /// The header in which a trusted proxy states the peer.
+    pub(crate) peer_header: Option<HeaderName>,
+}
 
 /// The open streams, to which a stream for this request's peer can be added.
 pub(crate) struct Streams {
@@ -26,14 +40,15 @@ impl Streams {
     }
 }
 
-impl FromRequestParts<HttpState> for Streams {
+impl<S: Send + Sync> FromRequestParts<S> for Streams
+where
+    StreamGate: FromRef<S>,
+{
     type Rejection = Infallible;
 
-    async fn from_request_parts(head: &mut Parts, state: &HttpState) -> Result<Self, Infallible> {
-        let peer = Peer::of(head, state.peer_header.as_ref());
-        Ok(Self {
-            open: Arc::clone(&state.streams),
-            peer,
-        })
+    async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let StreamGate { open, peer_header } = StreamGate::from_ref(state);
+        let peer = Peer::of_request(head, peer_header.as_ref());
+        Ok(Self { open, peer })
     }
 }

@@ -2,9 +2,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod api;
+pub mod github;
 pub(crate) mod health;
-pub(crate) mod ingress;
-pub(crate) mod mcp;
-pub(crate) mod runs;
-pub(crate) mod session;
-pub(crate) mod webhook;
+pub mod ingress;
+pub mod mcp;

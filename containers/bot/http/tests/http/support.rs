@@ -23,7 +23,10 @@ use ars_bot_core::{
     registry::{RunFacts, RunHandle},
     settings::Settings,
 };
-use ars_bot_http::{ConnectionLimits, Dashboard, HttpState, StreamLimits, router, serve};
+use ars_bot_http::{
+    ConnectionLimits, Dashboard, HttpState, Routes, StreamLimits, github, ingress, mcp, router,
+    serve,
+};
 use ars_bot_ports::{
     Checkpoint, Clock, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, ModelClient,
     ModelDelta, ModelError, ModelErrorKind, ModelRequest, Models, Repository, RunStore, SearchHit,
@@ -396,6 +399,11 @@ pub struct Bot {
 /// Secret that these bots' edge has.
 pub const EDGE_SECRET: &str = "edge-secret-9d21";
 
+/// Returns the routes of all surfaces, without webhooks.
+pub fn surfaces() -> Vec<Routes> {
+    vec![ingress::routes(), mcp::routes(), github::routes(None)]
+}
+
 impl Bot {
     /// Starts a bot with the tokens in [`TOKENS`].
     pub async fn start() -> Self {
@@ -538,7 +546,7 @@ impl Bot {
         let shutdown = CancellationToken::new();
         let server = tokio::spawn(serve(
             listener,
-            router(state),
+            router(state, surfaces()),
             limits,
             shutdown.clone().cancelled_owned(),
         ));

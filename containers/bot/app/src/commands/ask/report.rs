@@ -120,7 +120,7 @@ pub async fn work(
     let Ok(diff) = workspace.diff().await else {
         return;
     };
-    let changes = Changes::of(&diff);
+    let changes = Changes::from_diff(&diff);
     if changes == Changes::default() {
         tell("nothing changed");
         return;

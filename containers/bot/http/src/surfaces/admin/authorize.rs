@@ -6,23 +6,20 @@
 //! edge does not reveal who may restart it. The edge performs the restart.
 
 use ars_auth::Rejection;
-use ars_wire::{
-    ErrorCode,
-    admin::{Authorized, EDGE_SECRET_HEADER, SUBJECT_HEADER, subject_of},
-};
+use ars_wire::admin::{Authorized, EDGE_SECRET_HEADER, SUBJECT_HEADER, subject_of};
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, StatusCode, request::Parts},
     response::Response,
 };
 
-use crate::{auth::admin, respond, state::HttpState, surfaces::health::NO_SUCH_ROUTE};
+use crate::{auth::admin, respond, state::HttpState};
 
 /// Answers the edge's request.
 pub(crate) async fn authorize(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     if head.headers.contains_key(SUBJECT_HEADER) && !is_of_edge(&state, &head.headers) {
-        return respond::coded(ErrorCode::NotFound, NO_SUCH_ROUTE);
+        return respond::no_such_route().await;
     }
     match decide(&state, &head) {
         Ok(subject) => respond::json(StatusCode::OK, &Authorized::new(subject)),

@@ -2,6 +2,8 @@
 
 mod authorize;
 mod crash;
+mod routes;
 
-pub(crate) use authorize::authorize;
-pub(crate) use crash::crash;
+use authorize::authorize;
+use crash::crash;
+pub(crate) use routes::routes;

@@ -12,7 +12,7 @@ use axum::{
 };
 
 use super::serve;
-use crate::{error::BodyError, respond};
+use crate::{respond, server::BodyError};
 
 /// Text for a request from another site's page.
 pub(super) const OTHER_SITE: &str = "the request comes from another site";

@@ -8,7 +8,9 @@ mod input;
 mod openapi;
 mod operation;
 mod requests;
+mod routes;
 mod schemas;
 mod serve;
 
-pub(crate) use serve::serve;
+pub(crate) use routes::routes;
+use serve::serve;

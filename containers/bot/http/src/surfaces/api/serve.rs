@@ -18,7 +18,7 @@ use crate::{
     auth::{
         gate::has_ingress_token,
         is_own,
-        viewer::{self, Area},
+        viewer::{Area, authenticate},
     },
     respond,
     state::HttpState,
@@ -53,7 +53,7 @@ pub(super) fn with_headers(mut response: Response) -> Response {
 
 async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError> {
     let (head, body) = request.into_parts();
-    let actor = viewer::authenticate(state, &head, Area::Api)
+    let actor = authenticate(state, &head, Area::Api)
         .await
         .map_err(|reason| gate_error(state, &head, &reason))?;
     let caller = Caller::dashboard(actor);

@@ -1,10 +1,8 @@
-//! The health probe, the metrics, and every path without a route.
+//! The health probe.
 
-pub(crate) mod fallback;
-mod metrics;
-pub(crate) mod probe;
+mod probe;
 mod process;
+mod routes;
 
-pub(crate) use fallback::{NO_SUCH_ROUTE, fallback};
-pub(crate) use metrics::metrics;
 pub(crate) use probe::probe;
+pub(crate) use routes::routes;

@@ -19,10 +19,11 @@ use tokio::sync::watch;
 
 use super::{
     channel::HttpChannel,
-    first_requests::{Admitted, Progress},
+    error::IngressError,
+    first_requests::{Admitted, FirstRequests, Progress},
     post::{accepted, answered},
 };
-use crate::{error::IngressError, respond, state::HttpState};
+use crate::{respond, state::HttpState};
 
 /// Returns a request's key, if present.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, IngressError> {
@@ -74,6 +75,7 @@ struct Keyed<'s> {
 /// Serves a request with a key.
 pub(super) async fn serve(
     state: &HttpState,
+    first: &Arc<FirstRequests>,
     key: IdempotencyKey,
     message: IncomingMessage,
     io: Arc<HttpChannel>,
@@ -85,10 +87,7 @@ pub(super) async fn serve(
         thread: message.thread_key.clone(),
         is_async,
     };
-    match state
-        .first_requests
-        .admit(&key, &io, state.core.clock().now())
-    {
+    match first.admit(&key, &io, state.core.clock().now()) {
         Admitted::First(reservation) => {
             let progress = reservation.watch();
             let (core, first) = (state.core.clone(), Arc::clone(&io));

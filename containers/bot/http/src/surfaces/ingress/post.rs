@@ -7,6 +7,7 @@ use ars_bot_ports::IncomingMessage;
 use ars_types::{RunId, ThreadKey};
 use ars_wire::ingress::{Accepted, RESPOND_ASYNC};
 use axum::{
+    Extension,
     extract::{Request, State},
     http::{HeaderMap, StatusCode},
     response::Response,
@@ -16,12 +17,13 @@ use tokio::task::{JoinError, JoinHandle};
 use super::{
     body::{self, Body},
     channel::HttpChannel,
+    error::IngressError,
+    first_requests::FirstRequests,
     idempotency,
     message::message,
 };
 use crate::{
     auth::gate::{DASHBOARDS_TOKEN, admit, has_dashboards_token, limited},
-    error::IngressError,
     respond,
     server::{MAX_BODY_BYTES, read_body},
     state::HttpState,
@@ -31,13 +33,21 @@ use crate::{
 const PREFER: &str = "prefer";
 
 /// Every method arrives here, because the gate's first check is the method.
-pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
-    serve(&state, request)
+pub(super) async fn post(
+    State(state): State<HttpState>,
+    Extension(first): Extension<Arc<FirstRequests>>,
+    request: Request,
+) -> Response {
+    serve(&state, &first, request)
         .await
         .unwrap_or_else(IngressError::into_response)
 }
 
-async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressError> {
+async fn serve(
+    state: &HttpState,
+    first: &Arc<FirstRequests>,
+    request: Request,
+) -> Result<Response, IngressError> {
     let (head, stream) = request.into_parts();
     let entry = limited(state, &head, || {
         admit(&head.method, &head.headers, &state.tokens)
@@ -65,7 +75,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
     if let Some(key) = key {
         let key = idempotency::of_request(key, &entry.subject, &message.thread_key, &bytes);
         drop(bytes);
-        return idempotency::serve(state, key, message, io, is_async).await;
+        return idempotency::serve(state, first, key, message, io, is_async).await;
     }
     drop(bytes);
     let thread_key = message.thread_key.clone();

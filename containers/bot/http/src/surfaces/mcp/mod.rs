@@ -10,8 +10,10 @@ mod methods;
 mod origin;
 mod post;
 mod progress;
+mod routes;
 mod stateless;
 mod tools;
 mod version;
 
-pub(crate) use post::post;
+use post::post;
+pub use routes::routes;

@@ -19,9 +19,8 @@ use super::{
 };
 use crate::{
     auth::gate::{DASHBOARDS_TOKEN, has_dashboards_token, identify, limited},
-    error::BodyError,
     respond,
-    server::{MAX_BODY_BYTES, read_body},
+    server::{BodyError, MAX_BODY_BYTES, read_body},
     state::HttpState,
 };
 

@@ -21,7 +21,7 @@ impl Client {
     /// # Errors
     ///
     /// The metadata are incomplete, differ from a header, or name an unknown revision.
-    pub(super) fn of(
+    pub(super) fn from_metadata(
         headers: &HeaderMap,
         method: &str,
         params: &Map<String, Value>,

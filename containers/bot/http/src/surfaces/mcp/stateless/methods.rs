@@ -44,7 +44,7 @@ pub(in super::super) async fn answer(
         let error = ErrorData::invalid_request("id must be a string or an integer", None);
         return Some(response(Value::Null, Err(error)));
     }
-    if let (Some(token), Ok(client)) = (token, Client::of(headers, &method, &params))
+    if let (Some(token), Ok(client)) = (token, Client::from_metadata(headers, &method, &params))
         && !client.has_tasks()
     {
         return Some(call::notified(state, entry, id, params, token));
@@ -62,7 +62,7 @@ async fn outcome(
     method: &str,
     params: Map<String, Value>,
 ) -> Result<Value, ErrorData> {
-    let client = Client::of(headers, method, &params)?;
+    let client = Client::from_metadata(headers, method, &params)?;
     match method {
         "server/discover" => result(&discovered()),
         "tools/list" => result(&listed(state)),

@@ -1,0 +1,6 @@
+//! The documentation page.
+
+mod get;
+mod page;
+
+pub(super) use get::docs;

@@ -1,0 +1,6 @@
+//! The schedules' page.
+
+mod get;
+mod page;
+
+pub(super) use get::schedules;
