@@ -45,7 +45,7 @@ pub struct Occupant {
 
 /// Run facts that follow-ups are checked against.
 #[derive(Debug, Clone, Copy)]
-pub struct Work<'a> {
+pub struct ThreadWork<'a> {
     /// Agent that the run uses.
     pub agent: &'static str,
     /// Repository, if the run has any.
@@ -68,14 +68,14 @@ impl Threads {
     pub fn claim(
         &self,
         thread: &ThreadKey,
-        work: Work<'_>,
+        work: ThreadWork<'_>,
         now: UnixMillis,
     ) -> Result<Claim, Box<Occupant>> {
         let mut live = self.lock();
         if let Some(occupant) = live.get(thread) {
             return Err(Box::new(occupant.clone()));
         }
-        let Work {
+        let ThreadWork {
             agent,
             repository,
             git_ref,
@@ -163,12 +163,12 @@ mod tests {
 
     use super::*;
 
-    const CODING: Work<'_> = Work {
+    const CODING: ThreadWork<'_> = ThreadWork {
         agent: "coding",
         repository: Some("acme/app"),
         git_ref: Some("dev"),
     };
-    const GENERAL: Work<'_> = Work {
+    const GENERAL: ThreadWork<'_> = ThreadWork {
         agent: "general",
         repository: None,
         git_ref: None,

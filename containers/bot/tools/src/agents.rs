@@ -8,7 +8,7 @@ use ars_agent::Budget;
 use ars_bot_ports::{CodeHost, Skills, TreeAccess};
 use ars_types::Effort;
 
-use crate::{Tool, Toolset};
+use crate::{Need, Tool, Toolset};
 
 pub use skills::skills_block;
 
@@ -21,6 +21,8 @@ pub struct AgentSpec {
     pub description: &'static str,
     /// The tools it may call.
     pub toolset: Toolset,
+    /// What its runs end in, beside an answer.
+    pub abilities: Abilities,
     /// Budget for a run.
     pub budget: Budget,
     /// Output limit per model call, in tokens.
@@ -33,20 +35,25 @@ pub struct AgentSpec {
     pub prompt: &'static str,
 }
 
+/// What an agent's runs may end in, beside an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Runs end in a verdict, which decides the answer's first line.
+    pub gives_verdict: bool,
+    /// Runs write to the tree, and may open a pull request.
+    pub changes_code: bool,
+}
+
+/// Answers only.
+const ANSWERS: Abilities = Abilities {
+    gives_verdict: false,
+    changes_code: false,
+};
+
 impl AgentSpec {
-    /// Returns whether runs end in a verdict, which decides the answer's first line.
-    pub fn gives_verdict(&self) -> bool {
-        self.toolset == Toolset::Readonly
-    }
-
-    /// Returns whether runs may open a pull request.
-    pub fn changes_code(&self) -> bool {
-        self.toolset == Toolset::Full
-    }
-
     /// Returns how it uses the thread's tree.
     pub fn tree_access(&self) -> TreeAccess {
-        if self.changes_code() {
+        if self.abilities.changes_code {
             TreeAccess::Write
         } else {
             TreeAccess::Read
@@ -61,13 +68,12 @@ impl AgentSpec {
         code_host: Option<&dyn CodeHost>,
     ) -> Vec<Arc<dyn Tool>> {
         let has_skills = skills.is_some_and(|skills| !skills.list(self.name).is_empty());
+        let is_met = |need: &Need| match need {
+            Need::Skills => has_skills,
+            Need::CodeHost => code_host.is_some(),
+        };
         let mut tools = self.toolset.tools();
-        tools.retain(|tool| {
-            let name = tool.spec().name;
-            (has_skills || !OF_SKILLS.contains(&name.as_str()))
-                && (code_host.is_some()
-                    || !OF_CODE_HOST.iter().any(|start| name.starts_with(start)))
-        });
+        tools.retain(|tool| tool.needs().iter().all(is_met));
         tools
     }
 }
@@ -78,12 +84,6 @@ pub const PULL_REQUEST_PROMPT: &str = include_str!("agents/pull_request.md");
 /// The agent for requests when neither the request nor the configuration names any.
 pub const DEFAULT_AGENT: &str = "general";
 
-/// The tools that only make sense with skills.
-const OF_SKILLS: [&str; 2] = ["list_skills", "use_skill"];
-
-/// Name prefixes of tools that only make sense with a code host.
-const OF_CODE_HOST: [&str; 2] = ["github_", "submit_pr_"];
-
 const MINUTE_MS: i64 = 60_000;
 
 /// Every agent, in the order they are listed to people.
@@ -92,6 +92,7 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "general",
         description: "answers questions; has no workspace",
         toolset: Toolset::Assistant,
+        abilities: ANSWERS,
         budget: Budget {
             turns: 8,
             time_ms: 5 * MINUTE_MS,
@@ -105,6 +106,10 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "coding",
         description: "reads, changes and tests code in a repository",
         toolset: Toolset::Full,
+        abilities: Abilities {
+            changes_code: true,
+            ..ANSWERS
+        },
         budget: Budget {
             turns: 60,
             time_ms: 45 * MINUTE_MS,
@@ -118,6 +123,10 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "review",
         description: "reviews a branch of a repository and gives a verdict",
         toolset: Toolset::Readonly,
+        abilities: Abilities {
+            gives_verdict: true,
+            ..ANSWERS
+        },
         budget: Budget {
             turns: 30,
             time_ms: 25 * MINUTE_MS,
@@ -131,6 +140,7 @@ pub static AGENTS: &[AgentSpec] = &[
         name: "research",
         description: "looks things up on the web and names its sources",
         toolset: Toolset::Web,
+        abilities: ANSWERS,
         budget: Budget {
             turns: 20,
             time_ms: 15 * MINUTE_MS,

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
     terminal,
 };
@@ -60,6 +60,10 @@ impl Tool for Bash {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[]
     }
 
     fn effects(&self) -> Effects {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{Args, peek},
 };
 use crate::error::EditError;
@@ -38,6 +38,10 @@ impl Tool for EditFile {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[]
     }
 
     fn effects(&self) -> Effects {

@@ -8,6 +8,7 @@
 pub mod agents;
 mod args;
 mod bash;
+mod description_slot;
 mod diff_digest;
 mod edit_file;
 mod error;
@@ -39,13 +40,14 @@ mod web_tests;
 mod write_file;
 
 pub use ars_agent::Effects;
+pub use description_slot::DescriptionSlot;
 pub use github::{
     CodeHostAccess, Denial, GitHubTool, ReadRepositories, RepositoryGate, exposed_source,
 };
 pub use output::ToolOutput;
-pub use submit_pr_description::{DescriptionSlot, description_in};
+pub use submit_pr_description::description_in;
 pub use submit_verdict::verdict_in;
-pub use tool::{RunFacilities, Tool, ToolContext};
+pub use tool::{Need, RunFacilities, Tool, ToolContext};
 pub use toolset::Toolset;
 pub use web_fetch::WebFetch;
 pub use web_search::WebSearch;

@@ -4,7 +4,7 @@ use ars_agent::ToolSpec;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Effects, Tool, ToolContext, ToolOutput, args::Args};
+use super::{Effects, Need, Tool, ToolContext, ToolOutput, args::Args};
 
 pub(super) struct ListSkills;
 
@@ -21,6 +21,10 @@ impl Tool for ListSkills {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Skills]
     }
 
     fn effects(&self) -> Effects {

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{Args, peek},
     media::{self, PDF},
 };
@@ -46,6 +46,10 @@ impl Tool for ReadFile {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[]
     }
 
     fn effects(&self) -> Effects {

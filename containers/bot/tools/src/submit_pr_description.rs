@@ -3,8 +3,6 @@
 //! The last valid call wins, so a repeated call changes nothing. Not here: the pull request, which
 //! code opens and edits after the run.
 
-use std::sync::{Mutex, PoisonError};
-
 use ars_agent::{Part, ToolSpec, Turn};
 use ars_codehost::pull_request::Description;
 use ars_events::EventBody;
@@ -12,32 +10,13 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{one_line, peek},
 };
 
 const NAME: &str = "submit_pr_description";
 
 pub(super) struct SubmitPrDescription;
-
-/// Holds a coding run's description. The last wins.
-#[derive(Debug, Default)]
-pub struct DescriptionSlot(Mutex<Option<Description>>);
-
-impl DescriptionSlot {
-    /// Replaces any earlier description.
-    pub fn submit(&self, description: Description) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(description);
-    }
-
-    /// Returns the current description.
-    pub fn current(&self) -> Option<Description> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-}
 
 #[async_trait]
 impl Tool for SubmitPrDescription {
@@ -89,6 +68,10 @@ impl Tool for SubmitPrDescription {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::CodeHost]
     }
 
     fn effects(&self) -> Effects {
@@ -154,7 +137,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{RunFacilities, tests::said};
+    use crate::{DescriptionSlot, RunFacilities, tests::said};
 
     #[tokio::test]
     async fn last_valid_description_counts_without_secrets() {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
 };
 use crate::review::{Decision, Remarks, Verdict};
@@ -63,6 +63,10 @@ impl Tool for SubmitVerdict {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[]
     }
 
     fn effects(&self) -> Effects {

@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    github::CodeHostAccess, output::ToolOutput, review::VerdictSlot,
-    submit_pr_description::DescriptionSlot,
+    description_slot::DescriptionSlot, github::CodeHostAccess, output::ToolOutput,
+    review::VerdictSlot,
 };
 
 /// Maximum characters of a call's one-line summary.
@@ -22,6 +22,9 @@ const SUMMARY_MAX: usize = 200;
 pub trait Tool: Send + Sync {
     /// Returns the description for the model.
     fn spec(&self) -> ToolSpec;
+
+    /// Returns what the installation must have for the tool, which is otherwise absent.
+    fn needs(&self) -> &'static [Need];
 
     /// Returns which effects a call has.
     fn effects(&self) -> Effects;
@@ -42,6 +45,15 @@ pub trait Tool: Send + Sync {
 
     /// Runs the call. Invalid arguments are answered with a text that names the field.
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput;
+}
+
+/// What an installation must have for a tool. A missing web or tree is an answer of the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A code host.
+    CodeHost,
+    /// A skill for the agent.
+    Skills,
 }
 
 /// The context for a call.

@@ -84,7 +84,7 @@ mod tests {
     use ars_agent::resume::RERUN_SAFE;
 
     use super::*;
-    use crate::Effects;
+    use crate::{Effects, Need};
 
     const ALL: [Toolset; 4] = [
         Toolset::Full,
@@ -153,6 +153,21 @@ mod tests {
             table.keys().all(|name| seen.contains(*name)),
             "only {seen:?}"
         );
+    }
+
+    #[test]
+    fn tools_declare_what_they_need() {
+        let expected = |name: &str| match name {
+            "list_skills" | "use_skill" => &[Need::Skills][..],
+            "submit_pr_description" => &[Need::CodeHost],
+            _ if GitHubTool::READS.iter().any(|tool| tool.name() == name) => &[Need::CodeHost],
+            _ if GitHubTool::WRITES.iter().any(|tool| tool.name() == name) => &[Need::CodeHost],
+            _ => &[],
+        };
+        for tool in ALL.into_iter().flat_map(Toolset::tools) {
+            let name = tool.spec().name;
+            assert_eq!(tool.needs(), expected(&name), "{name}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
 };
 
@@ -29,6 +29,10 @@ impl Tool for UseSkill {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::Skills]
     }
 
     fn effects(&self) -> Effects {

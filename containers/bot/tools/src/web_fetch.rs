@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
     media,
 };
@@ -47,6 +47,10 @@ impl Tool for WebFetch {
                 "additionalProperties": false
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[]
     }
 
     fn effects(&self) -> Effects {

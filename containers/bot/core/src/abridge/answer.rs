@@ -203,5 +203,5 @@ fn is_review(record: &RunRecord) -> bool {
         .agent
         .as_deref()
         .and_then(ars_bot_tools::agents::find);
-    agent.is_some_and(ars_bot_tools::agents::AgentSpec::gives_verdict)
+    agent.is_some_and(|agent| agent.abilities.gives_verdict)
 }

@@ -13,7 +13,7 @@ use crate::{
     limits::{RunSlot, load_limits::caller},
     live::QueuedRequest,
     request::{AdmittedRequest, ParsedRequest, Request, RunPlan, Stage, plan_run, recent},
-    threads::Work,
+    threads::ThreadWork,
 };
 
 /// How a request was admitted.
@@ -120,9 +120,9 @@ async fn is_occupied_elsewhere(context: &RunContext, thread: &ThreadKey) -> bool
 }
 
 /// Returns the facts that the thread's later messages are checked against.
-fn work<'a>(authorized: &'a AuthorizedRequest<'_>, plan: &'a RunPlan) -> Work<'a> {
+fn work<'a>(authorized: &'a AuthorizedRequest<'_>, plan: &'a RunPlan) -> ThreadWork<'a> {
     let agent = authorized.resolved.agent;
-    Work {
+    ThreadWork {
         agent: agent.name,
         repository: plan.repository().filter(|_| agent.needs_repository),
         git_ref: authorized

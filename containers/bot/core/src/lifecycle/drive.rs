@@ -14,7 +14,7 @@ use crate::{
     abridge,
     context::RunContext,
     run::{
-        Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget,
+        Driver, DriverExit, DriverReport, PreparedRun, Recheck, Resumption, ReviewTarget,
         RunCodeHost, SpanResult, save_tree,
     },
 };
@@ -36,7 +36,7 @@ impl ActiveRun {
     pub(crate) async fn drive(
         &self,
         context: &RunContext,
-        assignment: &Assignment,
+        prepared: &PreparedRun,
         from: StartFrom,
     ) -> DriverReport {
         let root = self.spans.start(
@@ -45,13 +45,13 @@ impl ActiveRun {
             "run.agent",
             context.clock().now(),
         );
-        let stage = ReviewStage::for_run(self, context, assignment);
+        let stage = ReviewStage::for_run(self, context, prepared);
         let driver = Driver {
             run: &self.run,
             spans: &self.spans,
             root: root.id().to_owned(),
             clock: context.clock(),
-            assignment,
+            prepared,
             mailbox: self.thread.mailbox(),
             tracked: self.claim.tracked(),
             hand_off: context.hand_off(),
@@ -72,8 +72,8 @@ impl ActiveRun {
             if has_diff {
                 return None;
             }
-            let target = assignment.review.as_ref();
-            self.reading_diff(context, assignment, target, root.id())
+            let target = prepared.work.review_target();
+            self.reading_diff(context, prepared, target, root.id())
                 .await
         };
         let (mut report, mut artifact) = self.drive_beside(context, root.id(), driven, diff).await;
@@ -82,21 +82,21 @@ impl ActiveRun {
             .and_then(ReviewStage::moved_target)
             .filter(|_| has_answer(&report))
         {
-            let diff = self.reading_diff(context, assignment, Some(&target), root.id());
+            let diff = self.reading_diff(context, prepared, Some(&target), root.id());
             artifact = review::concurrently(ready(()), diff, |()| true).await.1;
         }
         // Before the push, which may take long.
-        let saved = self.save_own_tree(assignment, &report).await;
+        let saved = self.save_own_tree(prepared, &report).await;
         if let DriverExit::Ended(outcome) = &mut report.exit {
             if let Some(artifact) = artifact {
                 self.run.publish(artifact);
             }
-            self.add_status_line(context, assignment, outcome, root.id())
+            self.add_status_line(context, prepared, outcome, root.id())
                 .await;
         }
-        self.publish_on_host(context, assignment, stage.as_ref(), &mut report)
+        self.publish_on_host(context, prepared, stage.as_ref(), &mut report)
             .await;
-        self.report_unpushed(assignment, saved.as_ref(), &mut report)
+        self.report_unpushed(prepared, saved.as_ref(), &mut report)
             .await;
         let failed = matches!(&report.exit, DriverExit::Ended(outcome) if outcome.status == RunStatus::Failed);
         let error = failed.then(|| "failed".to_owned());
@@ -112,10 +112,10 @@ impl ActiveRun {
     /// Saves the tree, unless the run is fenced: its tree is the new owner's.
     async fn save_own_tree(
         &self,
-        assignment: &Assignment,
+        prepared: &PreparedRun,
         report: &DriverReport,
     ) -> Option<Checkpoint> {
-        let workspace = assignment.workspace.as_deref()?;
+        let workspace = prepared.workspace.as_deref()?;
         if report.exit == DriverExit::Fenced {
             return None;
         }
@@ -148,7 +148,7 @@ impl ActiveRun {
     async fn publish_on_host(
         &self,
         context: &RunContext,
-        assignment: &Assignment,
+        prepared: &PreparedRun,
         stage: Option<&ReviewStage<'_>>,
         report: &mut DriverReport,
     ) {
@@ -163,7 +163,7 @@ impl ActiveRun {
             (RunStatus::Completed, Some(stage)) => stage.finish(answer).await,
             (RunStatus::StoppedSoft, Some(_)) => Some(REVIEW_STOPPED.to_owned()),
             (RunStatus::Completed | RunStatus::StoppedSoft, None) => {
-                self.publish_change(context, assignment, cost).await
+                self.publish_change(context, prepared, cost).await
             }
             _ => None,
         };
@@ -175,7 +175,7 @@ impl ActiveRun {
     /// Reports the commits of a run that failed or was stopped hard, which are not pushed.
     async fn report_unpushed(
         &self,
-        assignment: &Assignment,
+        prepared: &PreparedRun,
         saved: Option<&Checkpoint>,
         report: &mut DriverReport,
     ) {
@@ -183,10 +183,10 @@ impl ActiveRun {
             return;
         };
         let is_cut_off = matches!(outcome.status, RunStatus::Failed | RunStatus::StoppedHard);
-        let Some(workspace) = assignment.workspace.as_deref().filter(|_| is_cut_off) else {
+        let Some(workspace) = prepared.workspace.as_deref().filter(|_| is_cut_off) else {
             return;
         };
-        if assignment.description.is_none() {
+        if prepared.work.description().is_none() {
             return;
         }
         let Some(text) = self.unpushed_text(workspace, saved).await else {
@@ -207,15 +207,15 @@ impl ActiveRun {
     async fn add_status_line(
         &self,
         context: &RunContext,
-        assignment: &Assignment,
+        prepared: &PreparedRun,
         outcome: &mut RunOutcome,
         root: &str,
     ) {
-        let (Some(slot), Some(answer)) = (&assignment.verdict, &mut outcome.answer) else {
+        let (Some(slot), Some(answer)) = (prepared.work.verdict(), &mut outcome.answer) else {
             return;
         };
         let observe_span = self.part(context, root, "run.observe_workspace");
-        let head = review::observed_head(assignment.workspace.as_deref()).await;
+        let head = review::observed_head(prepared.workspace.as_deref()).await;
         observe_span.end_with(SpanResult::from_error(
             head.is_none().then(|| "unknown".to_owned()),
         ));
@@ -231,21 +231,21 @@ impl ActiveRun {
     async fn reading_diff(
         &self,
         context: &RunContext,
-        assignment: &Assignment,
+        prepared: &PreparedRun,
         target: Option<&ReviewTarget>,
         root: &str,
     ) -> Option<EventBody> {
-        assignment.verdict.as_ref()?;
+        prepared.work.verdict()?;
         if !abridge::has_reading_diffs(&context.settings().reading_diff) {
             return None;
         }
-        let workspace = assignment.workspace.as_deref()?;
+        let workspace = prepared.workspace.as_deref()?;
         let span = self.part(context, root, "run.reading_diff");
         let redactor = &context.deps().redactor;
         let (branch, merge_base) = match target {
             Some(target) => (
                 target.base_ref(),
-                merge_base(assignment.code_host.as_ref(), target).await,
+                merge_base(prepared.spec.code_host.as_ref(), target).await,
             ),
             None => (None, None),
         };

@@ -31,7 +31,7 @@ use crate::{
     live::LedgerClaim,
     memory::{Conversation, Remembering},
     registry::{RunFacts, RunHandle},
-    run::{Assignment, DriverExit, DriverReport, Span, SpanResult, Spans},
+    run::{DriverExit, DriverReport, PreparedRun, Span, SpanResult, Spans},
     threads::{Claim, Closed, FollowUp, Mailbox},
 };
 
@@ -41,7 +41,7 @@ impl ActiveRun {
     pub(crate) async fn finish(
         self,
         context: &RunContext,
-        assignment: Assignment,
+        prepared: PreparedRun,
         memory: Option<Remembering>,
         report: DriverReport,
     ) {
@@ -84,7 +84,7 @@ impl ActiveRun {
             claim,
             provisional,
             io,
-            assignment,
+            prepared,
             memory,
             answer,
             status,
@@ -199,7 +199,7 @@ struct Effects {
     claim: LedgerClaim,
     provisional: Provisional,
     io: Arc<dyn Channel>,
-    assignment: Assignment,
+    prepared: PreparedRun,
     memory: Option<Remembering>,
     answer: Option<String>,
     /// How the loop ended the run.
@@ -267,7 +267,7 @@ impl Effects {
                 self.run.finish(status);
             }
             Action::SettleSpend => {
-                if let Some(hold) = self.assignment.hold.take() {
+                if let Some(hold) = self.prepared.spec.hold.take() {
                     hold.settle(self.run.id(), self.cost, self.context.clock().now());
                 }
             }
@@ -411,7 +411,7 @@ impl Effects {
     async fn release_tree(&self) {
         // A fenced run's tree belongs to the owner.
         let Some(workspace) = self
-            .assignment
+            .prepared
             .workspace
             .as_ref()
             .filter(|_| !self.claim.is_fenced())
@@ -448,7 +448,7 @@ impl Effects {
                 tool_calls: self.tool_calls,
             };
             memory
-                .reflect(&self.context, &record, &self.assignment, conversation)
+                .reflect(&self.context, &record, &self.prepared.spec, conversation)
                 .await;
         }
     }

@@ -12,6 +12,7 @@ use ars_bot_tools::{
     agents::{PULL_REQUEST_PROMPT, skills_block},
     instructions, submodules,
 };
+use ars_codehost::pull_request::KnownCommands;
 use ars_events::{EventBody, NoteKind};
 use ars_settings::instructions_block;
 use ars_types::{RefName, TreePlace};
@@ -27,7 +28,7 @@ use crate::{
     gates::configured_place,
     memory::{Remembering, Successor},
     request::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan},
-    run::{Assignment, SpanResult, known_commands},
+    run::{Assignment, PreparedRun, SpanResult, Work, known_commands},
 };
 
 /// The request that a run is prepared for.
@@ -67,19 +68,41 @@ impl Source<'_> {
     }
 }
 
-/// Completes the assignment of a run after `prior_turns` turns; returns its part in memory, if any.
+/// What the preparation of a run adds to its assignment.
+pub(super) struct ReadyParts {
+    workspace: Option<Arc<dyn Workspace>>,
+    system: String,
+    work: Work,
+    /// The run's part in memory, if it has any.
+    remembering: Option<Remembering>,
+}
+
+impl ReadyParts {
+    /// Returns the run with this assignment, and its part in memory.
+    pub(super) fn with(self, spec: Assignment) -> (PreparedRun, Option<Remembering>) {
+        let prepared = PreparedRun {
+            spec,
+            workspace: self.workspace,
+            system: self.system,
+            work: self.work,
+        };
+        (prepared, self.remembering)
+    }
+}
+
+/// Prepares a run after `prior_turns` turns.
 pub(super) async fn prepare_run(
     context: &RunContext,
     source: &Source<'_>,
     active: &ActiveRun,
-    assignment: &mut Assignment,
+    spec: &Assignment,
     prior_turns: usize,
-) -> Result<Option<Remembering>, Refusal> {
+) -> Result<ReadyParts, Refusal> {
     let (prepared, remembered) = tokio::join!(
-        prepare_workspace(context, source, active, assignment),
+        prepare_workspace(context, source, active, spec),
         recall(context, source, active, prior_turns),
     );
-    publish_meta(context, source, active, assignment, prepared.as_ref().ok());
+    publish_meta(context, source, active, spec, prepared.as_ref().ok());
     let PreparedWorkspace {
         workspace,
         facts,
@@ -103,32 +126,65 @@ pub(super) async fn prepare_run(
         None => (None, None),
     };
     let composing = active.stage(context, "dispatch.compose");
-    let scopes = &source.resolved.scopes;
-    let of_host = match review {
-        Some(AttachedTarget { target, block }) => {
-            assignment.review = Some(target);
-            Some(block)
-        }
-        None => opens_pull_request(assignment, workspace.as_deref()).then(|| {
+    let of_host = match (&review, &named) {
+        (Some(review), _) => Some(review.block.clone()),
+        (None, named) => opens_pull_request(spec, workspace.as_deref()).then(|| {
             let named = named.as_ref().map(|named| format!("\n\n{}", named.block));
             format!("{PULL_REQUEST_PROMPT}{}", named.unwrap_or_default())
         }),
     };
-    assignment.named = named.map(|named| named.named);
-    if let Some(workspace) = workspace
-        .as_deref()
-        .filter(|_| assignment.evidence.is_some())
-    {
-        let residents = context.deps().capabilities.commands.residents.as_deref();
-        assignment.commands = known_commands(workspace, residents).await;
-    }
-    assignment.base = source.git_ref().cloned();
+    let work = work(context, source, spec, workspace.as_deref(), (review, named)).await;
     let blocks = [recalled, submodules, instructions, of_host];
-    assignment.system = system_prompt(assignment, facts.as_ref(), scopes, blocks);
-    assignment.workspace = workspace;
-    store_assignment(active, assignment, remembering.as_ref());
+    let scopes = &source.resolved.scopes;
+    let system = system_prompt(spec, facts.as_ref(), scopes, blocks);
+    store_prepared(active, &work, &system, remembering.as_ref());
     composing.end();
-    Ok(remembering)
+    Ok(ReadyParts {
+        workspace,
+        system,
+        work,
+        remembering,
+    })
+}
+
+/// Returns the run's work, with what the tree and the code host tell about it.
+async fn work(
+    context: &RunContext,
+    source: &Source<'_>,
+    spec: &Assignment,
+    workspace: Option<&dyn Workspace>,
+    (review, named): (Option<AttachedTarget>, Option<NamedTarget>),
+) -> Work {
+    match spec.new_work() {
+        Work::Change {
+            description,
+            evidence,
+            ..
+        } => Work::Change {
+            description,
+            evidence,
+            commands: commands_in(context, workspace).await,
+            base: source.git_ref().cloned(),
+            named: named.map(|target| target.named),
+        },
+        Work::Review { verdict, .. } => Work::Review {
+            verdict,
+            target: review.map(|review| review.target),
+        },
+        Work::Answer => Work::Answer,
+    }
+}
+
+/// Returns the test and build commands from the table of the tree's repository.
+pub(super) async fn commands_in(
+    context: &RunContext,
+    workspace: Option<&dyn Workspace>,
+) -> KnownCommands {
+    let Some(workspace) = workspace else {
+        return KnownCommands::default();
+    };
+    let residents = context.deps().capabilities.commands.residents.as_deref();
+    known_commands(workspace, residents).await
 }
 
 /// Publishes the facts of the run, also of one without a workspace.
@@ -136,7 +192,7 @@ fn publish_meta(
     context: &RunContext,
     source: &Source<'_>,
     active: &ActiveRun,
-    assignment: &Assignment,
+    spec: &Assignment,
     prepared: Option<&PreparedWorkspace>,
 ) {
     let workspace = prepared.and_then(|prepared| prepared.workspace.as_deref());
@@ -145,7 +201,7 @@ fn publish_meta(
     active.run.publish(run_meta_event(
         active,
         source,
-        assignment,
+        spec,
         prepared.and_then(|prepared| prepared.facts.as_ref()),
         placement.as_ref(),
         prepared.and_then(PreparedWorkspace::pull_request),
@@ -183,21 +239,22 @@ async fn repository_blocks(
 }
 
 /// Stores in the ledger what another process needs to continue the run.
-fn store_assignment(
+fn store_prepared(
     active: &ActiveRun,
-    assignment: &Assignment,
+    work: &Work,
+    system: &str,
     remembering: Option<&Remembering>,
 ) {
     let Some(tracked) = active.claim.tracked() else {
         return;
     };
-    let review = assignment.review.as_ref();
+    let review = work.review_target();
     let review = review.and_then(|target| serde_json::to_value(target).ok());
-    let named = assignment.named.as_ref();
+    let named = work.named_pull_request();
     let named = named.and_then(|named| serde_json::to_value(named).ok());
     tracked.change(|state| (state.review, state.named) = (review, named));
     let memory = remembering.and_then(Remembering::to_state);
-    tracked.specify(&assignment.system, memory);
+    tracked.specify(system, memory);
 }
 
 /// Reads the relevant memory within a span, if the installation has memory.
@@ -230,9 +287,9 @@ async fn prepare_workspace(
     context: &RunContext,
     source: &Source<'_>,
     active: &ActiveRun,
-    assignment: &Assignment,
+    spec: &Assignment,
 ) -> Result<PreparedWorkspace, Refusal> {
-    if !assignment.agent.needs_repository {
+    if !spec.agent.needs_repository {
         return Ok(PreparedWorkspace::default());
     }
     let ActiveRun {
@@ -247,7 +304,7 @@ async fn prepare_workspace(
         "dispatch.workspace.attach",
         context.clock().now(),
     );
-    let opened = open_workspace(context, source, active, assignment).await;
+    let opened = open_workspace(context, source, active, spec).await;
     let error = opened.is_err().then(|| "workspace".to_owned());
     spans.end(
         run,
@@ -262,7 +319,7 @@ async fn open_workspace(
     context: &RunContext,
     source: &Source<'_>,
     active: &ActiveRun,
-    assignment: &Assignment,
+    spec: &Assignment,
 ) -> Result<PreparedWorkspace, Refusal> {
     let thread = &source.message.thread_key;
     let stop = &active.run.stops().hard;
@@ -277,8 +334,8 @@ async fn open_workspace(
         repository: source.plan.choice.repository.as_ref(),
         own: own.as_ref(),
         git_ref: source.git_ref(),
-        agent: Some(assignment.agent.name),
-        access: assignment.agent.tree_access(),
+        agent: Some(spec.agent.name),
+        access: spec.agent.tree_access(),
         purpose: OpenFor::Run,
     };
     let workspace = context
@@ -293,14 +350,15 @@ async fn open_workspace(
         thread,
         must_continue,
     };
-    let review = match &assignment.code_host {
-        Some(access) if assignment.verdict.is_some() => {
+    let abilities = spec.agent.abilities;
+    let review = match &spec.code_host {
+        Some(access) if abilities.gives_verdict => {
             review_target::attach(access, &*workspace, naming, stop).await?
         }
         _ => None,
     };
-    let named = match &assignment.code_host {
-        Some(access) if assignment.description.is_some() => {
+    let named = match &spec.code_host {
+        Some(access) if abilities.changes_code => {
             continued::attach(access, &*workspace, naming, source.git_ref(), stop).await?
         }
         _ => None,
@@ -322,11 +380,11 @@ fn not_ready(error: WorkspaceError) -> Refusal {
 }
 
 /// Returns whether the commits of a run become a pull request.
-fn opens_pull_request(assignment: &Assignment, workspace: Option<&dyn Workspace>) -> bool {
-    let access = assignment
+fn opens_pull_request(spec: &Assignment, workspace: Option<&dyn Workspace>) -> bool {
+    let access = spec
         .code_host
         .as_ref()
-        .filter(|_| assignment.description.is_some());
+        .filter(|_| spec.agent.abilities.changes_code);
     access
         .zip(workspace)
         .is_some_and(|(access, workspace)| access.repository_of(workspace).is_some())
@@ -346,16 +404,16 @@ fn with_sandbox(context: &RunContext, placement: Placement) -> Placement {
 fn run_meta_event(
     active: &ActiveRun,
     source: &Source<'_>,
-    assignment: &Assignment,
+    spec: &Assignment,
     facts: Option<&WorkspaceFacts>,
     placement: Option<&Placement>,
     pull_request: Option<u64>,
 ) -> EventBody {
     let sandbox = placement.and_then(|placement| placement.sandbox.as_ref());
     EventBody::RunMeta {
-        agent: assignment.agent.name.to_owned(),
-        model: Some(assignment.model.name.to_string()),
-        effort: assignment.effort.map(|effort| effort.to_string()),
+        agent: spec.agent.name.to_owned(),
+        model: Some(spec.model.name.to_string()),
+        effort: spec.effort.map(|effort| effort.to_string()),
         trace_id: Some(trace::trace_id(active.run.id())),
         repo: facts.map(|facts| facts.repository.clone()),
         git_ref: source.git_ref().map(ToString::to_string),
@@ -371,13 +429,13 @@ fn run_meta_event(
 
 /// Composes the system prompt: memory, agent, then instructions of people, repository and skills.
 fn system_prompt(
-    assignment: &Assignment,
+    spec: &Assignment,
     facts: Option<&WorkspaceFacts>,
     scopes: &ActiveScopes,
     [recalled, submodules, instructions, of_host]: [Option<String>; 4],
 ) -> String {
-    let agent = assignment.agent;
-    let skills = assignment
+    let agent = spec.agent;
+    let skills = spec
         .skills
         .as_deref()
         .and_then(|skills| skills_block(skills, agent.name));

@@ -33,7 +33,7 @@ use super::{
 use crate::{
     context::RunContext,
     history::own_pulls,
-    run::{Assignment, EvidenceLog, NamedPullRequest, RunCodeHost},
+    run::{EvidenceLog, NamedPullRequest, PreparedRun, RunCodeHost, Work},
 };
 
 /// Maximum characters of git's or the host's words in an answer.
@@ -78,17 +78,21 @@ impl ActiveRun {
     pub(super) async fn publish_change(
         &self,
         context: &RunContext,
-        assignment: &Assignment,
+        prepared: &PreparedRun,
         cost: Option<u64>,
     ) -> Option<String> {
-        let (evidence, slot) = (
-            assignment.evidence.as_ref()?,
-            assignment.description.as_ref()?,
-        );
-        let (access, workspace) = (
-            assignment.code_host.as_ref()?,
-            assignment.workspace.as_deref()?,
-        );
+        let Work::Change {
+            description,
+            evidence,
+            commands,
+            base,
+            named,
+        } = &prepared.work
+        else {
+            return None;
+        };
+        let access = prepared.spec.code_host.as_ref()?;
+        let workspace = prepared.workspace.as_deref()?;
         let repository = access.repository_of(workspace)?;
         access.check_read(&repository).ok()?;
         let change = Change {
@@ -98,11 +102,11 @@ impl ActiveRun {
             access,
             repository,
             workspace,
-            description: slot.current(),
+            description: description.current(),
             evidence,
-            commands: &assignment.commands,
-            base: assignment.base.as_ref(),
-            named: assignment.named.as_ref(),
+            commands,
+            base: base.as_ref(),
+            named: named.as_ref(),
         };
         match self.bounded(change.publish(cost)).await {
             Some(line) => line,

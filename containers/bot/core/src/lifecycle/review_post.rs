@@ -28,7 +28,7 @@ use super::active::ActiveRun;
 use crate::{
     context::RunContext,
     live::LedgerClaim,
-    run::{Assignment, ReviewTarget, RunCodeHost},
+    run::{PreparedRun, ReviewTarget, RunCodeHost, Work},
 };
 use recheck::{has_same_changes, is_ended};
 
@@ -45,7 +45,7 @@ const LISTING_WAITS: [Duration; 3] = [
 pub(super) struct ReviewStage<'a> {
     active: &'a ActiveRun,
     context: &'a RunContext,
-    assignment: &'a Assignment,
+    prepared: &'a PreparedRun,
     access: &'a RunCodeHost,
     slot: &'a VerdictSlot,
     state: Mutex<State>,
@@ -69,10 +69,17 @@ impl<'a> ReviewStage<'a> {
     pub(super) fn for_run(
         active: &'a ActiveRun,
         context: &'a RunContext,
-        assignment: &'a Assignment,
+        prepared: &'a PreparedRun,
     ) -> Option<Self> {
-        let target = assignment.review.clone().filter(|target| target.posts)?;
-        let (access, slot) = (assignment.code_host.as_ref()?, assignment.verdict.as_ref()?);
+        let Work::Review {
+            verdict: slot,
+            target: Some(target),
+        } = &prepared.work
+        else {
+            return None;
+        };
+        let target = Some(target.clone()).filter(|target| target.posts)?;
+        let access = prepared.spec.code_host.as_ref()?;
         let head = target.head()?;
         let post = if target.is_second {
             ReviewPost::again(head)
@@ -93,7 +100,7 @@ impl<'a> ReviewStage<'a> {
         Some(Self {
             active,
             context,
-            assignment,
+            prepared,
             access,
             slot,
             state,
@@ -103,9 +110,9 @@ impl<'a> ReviewStage<'a> {
     /// Returns the target if its head moved during the review.
     pub(super) fn moved_target(&self) -> Option<ReviewTarget> {
         let was_second = self
-            .assignment
-            .review
-            .as_ref()
+            .prepared
+            .work
+            .review_target()
             .is_some_and(|target| target.is_second);
         Some(self.target()).filter(|target| target.is_second && !was_second)
     }
@@ -391,7 +398,7 @@ impl<'a> ReviewStage<'a> {
     }
 
     async fn end_of_review(&self) -> Option<String> {
-        let observed = observed_head(self.assignment.workspace.as_deref()).await;
+        let observed = observed_head(self.prepared.workspace.as_deref()).await;
         let observed = observed.as_deref().and_then(Commit::parse);
         let reported = self.slot.current().and_then(|verdict| verdict.head);
         let mut action = self.lock().post.step(Input::Ended { observed, reported })?;

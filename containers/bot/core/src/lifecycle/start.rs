@@ -7,7 +7,9 @@
 use std::panic::AssertUnwindSafe;
 
 use ars_agent::{Part, Role, Turn};
-use ars_bot_ports::{ChannelEvent, HistoryTurn, IncomingMessage, Refusal, metrics, texts};
+use ars_bot_ports::{
+    ChannelEvent, HistoryTurn, IncomingMessage, Refusal, Workspace, metrics, texts,
+};
 use ars_events::EventBody;
 use futures::FutureExt as _;
 
@@ -28,7 +30,7 @@ use crate::{
         AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, PlannedRequest, Request, Stages,
         recent,
     },
-    run::{self, Assignment, Span, Spans},
+    run::{self, Assignment, PreparedRun, Span, Spans},
 };
 
 /// Creates the claimed run, prepares it, drives it and finishes it.
@@ -113,14 +115,17 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
 pub(super) async fn begin(
     context: &RunContext,
     active: ActiveRun,
-    mut assignment: Assignment,
+    assignment: Assignment,
     slot: RunSlot,
     message: &IncomingMessage,
     planned: &PlannedRequest,
 ) {
     let slot = match active.slot(context, slot).await {
         Waited::Slot(slot) => slot,
-        Waited::Over(report) => return active.finish(context, assignment, None, report).await,
+        Waited::Over(report) => {
+            let prepared = PreparedRun::without_tree(assignment);
+            return active.finish(context, prepared, None, report).await;
+        }
     };
     let PlannedRequest {
         parsed,
@@ -135,36 +140,36 @@ pub(super) async fn begin(
         plan,
     };
     let prior_turns = conversation.len().saturating_sub(1);
-    let prepared = prepare_run(context, &source, &active, &mut assignment, prior_turns);
-    let (report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
-        Ok(Ok(remembering)) => {
-            let conversation = with_tree_note(conversation, &assignment).await;
-            (
-                active
-                    .drive(context, &assignment, StartFrom::Conversation(conversation))
-                    .await,
-                remembering,
-            )
+    let prepared = prepare_run(context, &source, &active, &assignment, prior_turns);
+    let (prepared, report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
+        Ok(Ok(ready)) => {
+            let (prepared, remembering) = ready.with(assignment);
+            let conversation = with_tree_note(conversation, prepared.workspace.as_deref()).await;
+            let start = StartFrom::Conversation(conversation);
+            let report = active.drive(context, &prepared, start).await;
+            (prepared, report, remembering)
         }
         // A stop cancelled the clone, so the run ends like any stopped run.
-        Ok(Err(_)) if active.run.stops().hard.is_cancelled() => (
-            active
-                .drive(context, &assignment, StartFrom::Conversation(conversation))
-                .await,
-            None,
-        ),
-        Ok(Err(refusal)) => (run::not_begun(texts::refusal(&refusal)), None),
+        Ok(Err(_)) if active.run.stops().hard.is_cancelled() => {
+            let prepared = PreparedRun::without_tree(assignment);
+            let start = StartFrom::Conversation(conversation);
+            let report = active.drive(context, &prepared, start).await;
+            (prepared, report, None)
+        }
+        Ok(Err(refusal)) => {
+            let report = run::not_begun(texts::refusal(&refusal));
+            (PreparedRun::without_tree(assignment), report, None)
+        }
         Err(_panic) => {
             tracing::error!(run = %active.run.id(), "preparing the run panicked");
-            (run::not_begun(texts::INTERNAL_ERROR.to_owned()), None)
+            let report = run::not_begun(texts::INTERNAL_ERROR.to_owned());
+            (PreparedRun::without_tree(assignment), report, None)
         }
     };
     // Before the reply, so that a caller at the limit may send the next request as soon as it has
     // the answer.
     drop(slot);
-    active
-        .finish(context, assignment, remembering, report)
-        .await;
+    active.finish(context, prepared, remembering, report).await;
 }
 
 /// Publishes the first events: the request's span, the stages before the run, input, and context.
@@ -199,8 +204,11 @@ fn publish_head(
 }
 
 /// Tells the request that the tree differs from the earlier turns' tree.
-async fn with_tree_note(mut conversation: Vec<Turn>, assignment: &Assignment) -> Vec<Turn> {
-    let (Some(workspace), Some(request)) = (&assignment.workspace, conversation.last_mut()) else {
+async fn with_tree_note(
+    mut conversation: Vec<Turn>,
+    workspace: Option<&dyn Workspace>,
+) -> Vec<Turn> {
+    let (Some(workspace), Some(request)) = (workspace, conversation.last_mut()) else {
         return conversation;
     };
     let note = match workspace.restored_from() {

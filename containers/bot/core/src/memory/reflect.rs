@@ -100,7 +100,7 @@ impl Reflector {
         let ended = Ended {
             tool_calls,
             prior_turns,
-            is_review: agent.gives_verdict(),
+            is_review: agent.abilities.gives_verdict,
         };
         let is_empty = run.turns.is_empty() || run.scopes.view().keys().is_empty();
         if is_empty || !ended.is_worth_reflecting() {

@@ -1,12 +1,8 @@
-//! A run's task, with model, tools and limits.
+//! A run's agent, with model, tools and limits.
 
 use std::sync::Arc;
 
-use ars_agent::{
-    Budget, Limits, ToolSpec,
-    context::{ContextLimit, estimate_text},
-    money::Price,
-};
+use ars_agent::{Budget, Limits, money::Price};
 use ars_bot_ports::{
     CodeHost, CodeHostError, ModelClient, Refusal, RunStore, Skills, Web, Workspace,
     code_host::PullRequestFacts,
@@ -16,15 +12,12 @@ use ars_bot_tools::{
     exposed_source, review::VerdictSlot,
 };
 use ars_codehost::pull_request::KnownCommands;
-use ars_types::{Effort, ModelRef, RefName, RepoSlug};
+use ars_types::{Effort, ModelRef, RepoSlug};
 
-use super::{
-    evidence::EvidenceLog, named_pull::NamedPullRequest, review_target::ReviewTarget,
-    toolbox::Toolbox,
-};
+use super::{evidence::EvidenceLog, toolbox::Toolbox, work::Work};
 use crate::{context::Deps, day_spend::Hold, history::own_pulls};
 
-/// A run's task, with model, tools and limits.
+/// A run's agent, with model, tools and limits.
 pub struct Assignment {
     /// The agent to run.
     pub agent: &'static AgentSpec,
@@ -42,32 +35,14 @@ pub struct Assignment {
     pub max_tokens: u32,
     /// Effort for the model, if set.
     pub effort: Option<Effort>,
-    /// System prompt for the model.
-    pub system: String,
     /// The tools it may call.
     pub tools: Toolbox,
-    /// The thread's working tree.
-    pub workspace: Option<Arc<dyn Workspace>>,
     /// Access to the public web.
     pub web: Option<Arc<dyn Web>>,
     /// The code host with the requester's gate.
     pub code_host: Option<RunCodeHost>,
     /// Skills from the installation.
     pub skills: Option<Arc<dyn Skills>>,
-    /// Receives a review's verdict.
-    pub verdict: Option<VerdictSlot>,
-    /// Receives a pull request's description.
-    pub description: Option<DescriptionSlot>,
-    /// Receives a pull request's evidence.
-    pub evidence: Option<EvidenceLog>,
-    /// The test and build commands from the repository's table.
-    pub commands: KnownCommands,
-    /// The ref that a change started from, if the request named it.
-    pub base: Option<RefName>,
-    /// The pull request that a coding run's request names.
-    pub named: Option<NamedPullRequest>,
-    /// The pull request under review.
-    pub review: Option<ReviewTarget>,
     /// Reserved part of the day's budget, where a day is capped.
     pub(crate) hold: Option<Hold>,
 }
@@ -148,30 +123,31 @@ pub struct BoundModel {
 }
 
 impl Assignment {
-    /// Returns the limits on the run's own model, including prompt and tools.
-    pub fn full_limits(&self) -> Limits {
-        self.with_fixed_tokens(self.limits)
-    }
-
-    /// The limits on the fallback, including the prompt and tools.
-    pub fn full_fallback_limits(&self) -> Limits {
-        self.with_fixed_tokens(self.fallback_limits)
-    }
-
-    fn with_fixed_tokens(&self, limits: Limits) -> Limits {
-        let tools: u64 = self.tools.specs().iter().map(tokens_of).sum();
-        let fixed_tokens = estimate_text(&self.system) + tools;
-        let context = limits.context.map(|limit| ContextLimit {
-            fixed_tokens,
-            ..limit
-        });
-        Limits { context, ..limits }
-    }
-
     /// Limits the run by the reserved part of the day's budget.
     pub(crate) fn limit_to(&mut self, hold: Option<Hold>) {
         self.limits.cap = hold.as_ref().map(Hold::cap).or(self.limits.cap);
         self.hold = hold;
+    }
+
+    /// Returns the work of a run with this assignment, as it is before the tree is open.
+    pub fn new_work(&self) -> Work {
+        let abilities = self.agent.abilities;
+        if abilities.gives_verdict {
+            Work::Review {
+                verdict: VerdictSlot::default(),
+                target: None,
+            }
+        } else if abilities.changes_code && self.code_host.is_some() {
+            Work::Change {
+                description: DescriptionSlot::default(),
+                evidence: EvidenceLog::default(),
+                commands: KnownCommands::default(),
+                base: None,
+                named: None,
+            }
+        } else {
+            Work::Answer
+        }
     }
 
     /// Returns the price for a model in this run.
@@ -183,7 +159,7 @@ impl Assignment {
         }
     }
 
-    /// Creates an agent's assignment, still without a prompt and a workspace.
+    /// Creates an agent's assignment.
     pub fn new(
         deps: &Deps,
         agent: &'static AgentSpec,
@@ -192,7 +168,6 @@ impl Assignment {
         code_host: Option<RunCodeHost>,
     ) -> Self {
         let settings = &deps.settings;
-        let opens_pull_request = agent.changes_code() && code_host.is_some();
         let fallback = fallback(deps, &model.name);
         Self {
             agent,
@@ -210,22 +185,13 @@ impl Assignment {
             model,
             max_tokens: settings.max_output_tokens(agent),
             effort,
-            system: String::new(),
             tools: Toolbox::new(agent.tools(
                 deps.capabilities.skills.as_deref(),
                 code_host.as_ref().map(|one| &*one.host),
             )),
-            workspace: None,
             web: deps.capabilities.web.clone(),
             code_host,
             skills: deps.capabilities.skills.clone(),
-            verdict: agent.gives_verdict().then(VerdictSlot::default),
-            description: opens_pull_request.then(DescriptionSlot::default),
-            evidence: opens_pull_request.then(EvidenceLog::default),
-            commands: KnownCommands::default(),
-            base: None,
-            named: None,
-            review: None,
             hold: None,
         }
     }
@@ -247,109 +213,5 @@ fn fallback(deps: &Deps, model: &ModelRef) -> Option<BoundModel> {
             tracing::warn!(model = %name, error = %error, "the fallback model cannot be asked");
             None
         }
-    }
-}
-
-fn tokens_of(spec: &ToolSpec) -> u64 {
-    estimate_text(&spec.name)
-        + estimate_text(&spec.description)
-        + estimate_text(&spec.input_schema.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use ars_agent::ModelTurn;
-    use async_trait::async_trait;
-    use tokio_util::sync::CancellationToken;
-
-    use super::*;
-    use ars_bot_ports::{ModelDelta, ModelError, ModelRequest};
-    use ars_bot_tools::agents;
-
-    struct Silent;
-
-    #[async_trait]
-    impl ModelClient for Silent {
-        async fn turn(
-            &self,
-            _: ModelRequest<'_>,
-            _: &(dyn Fn(ModelDelta) + Send + Sync),
-            _: &CancellationToken,
-        ) -> Result<ModelTurn, ModelError> {
-            unreachable!("nobody asks it")
-        }
-    }
-
-    fn bound_model(name: &str) -> BoundModel {
-        BoundModel {
-            name: ModelRef::parse(name).unwrap(),
-            client: Arc::new(Silent),
-        }
-    }
-
-    fn limits(window: u64, price: u64) -> Limits {
-        let price = Price {
-            input: price,
-            output: price,
-            cache_read: price,
-            cache_write: price,
-        };
-        Limits {
-            context: Some(ContextLimit::new(window, 1_000)),
-            price: Some(price),
-            cap: None,
-        }
-    }
-
-    #[test]
-    fn each_model_has_its_own_window_and_price() {
-        let agent = agents::find("general").unwrap();
-        let system = "s".repeat(4_000);
-        let assignment = Assignment {
-            agent,
-            budget: agent.budget,
-            limits: limits(200_000, 3),
-            model: bound_model("a/first"),
-            fallback: Some(bound_model("b/second")),
-            fallback_limits: limits(50_000, 7),
-            max_tokens: agent.max_output_tokens,
-            effort: None,
-            system: system.clone(),
-            tools: Toolbox::new(agent.tools(None, None)),
-            workspace: None,
-            web: None,
-            code_host: None,
-            skills: None,
-            verdict: None,
-            description: None,
-            evidence: None,
-            commands: KnownCommands::default(),
-            base: None,
-            named: None,
-            review: None,
-            hold: None,
-        };
-        let tools: u64 = assignment.tools.specs().iter().map(tokens_of).sum();
-        assert!(tools > 0);
-        for (full, own) in [
-            (assignment.full_limits(), assignment.limits),
-            (
-                assignment.full_fallback_limits(),
-                assignment.fallback_limits,
-            ),
-        ] {
-            let fixed_tokens = estimate_text(&system) + tools;
-            let context = own.context.map(|limit| ContextLimit {
-                fixed_tokens,
-                ..limit
-            });
-            assert_eq!(full, Limits { context, ..own });
-        }
-        let price = |name| {
-            assignment
-                .price_of(&ModelRef::parse(name).unwrap())
-                .map(|price| price.input)
-        };
-        assert_eq!((price("a/first"), price("b/second")), (Some(3), Some(7)));
     }
 }

@@ -16,8 +16,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    assignment::{Assignment, BoundModel},
+    assignment::BoundModel,
     checkpoints::{CHECKPOINT_EVERY, save_tree},
+    prepared::PreparedRun,
     recheck::Recheck,
     spans::Spans,
     tool_calls::Bounds,
@@ -40,7 +41,7 @@ pub struct Driver<'a> {
     /// Source of the current time.
     pub clock: &'a dyn Clock,
     /// The task and the limits.
-    pub assignment: &'a Assignment,
+    pub prepared: &'a PreparedRun,
     /// Queues the run's follow-ups.
     pub mailbox: &'a Mailbox,
     /// The run in the ledger, if the steps are stored.
@@ -133,8 +134,9 @@ impl Driver<'_> {
     /// Runs the agent on this conversation to the end.
     pub async fn run(&self, conversation: Vec<Turn>) -> DriverReport {
         let now = self.clock.now();
-        let limits = self.assignment.full_limits();
-        let agent_loop = Loop::new(self.assignment.budget, conversation, now).with_limits(limits);
+        let limits = self.prepared.full_limits();
+        let agent_loop =
+            Loop::new(self.prepared.spec.budget, conversation, now).with_limits(limits);
         self.catch_panic(
             self.state(agent_loop, PublishedCalls::default()),
             First::Begin,
@@ -202,7 +204,7 @@ impl Driver<'_> {
         DriveState {
             agent_loop,
             stops: self.run.stops(),
-            model: self.assignment.model.clone(),
+            model: self.prepared.spec.model.clone(),
             soft_stop_fed: false,
             taken: Vec::new(),
             tool_calls: 0,
@@ -362,7 +364,7 @@ impl Driver<'_> {
     /// Saves the working tree every few steps with side effects.
     async fn save_tree_if_due(&self, state: &mut DriveState) {
         state.unsaved_steps += 1;
-        let workspace = self.assignment.workspace.as_deref();
+        let workspace = self.prepared.workspace.as_deref();
         if let Some(workspace) = workspace.filter(|_| state.unsaved_steps >= CHECKPOINT_EVERY) {
             state.unsaved_steps = 0;
             save_tree(workspace, self.run).await;
@@ -377,7 +379,8 @@ impl Driver<'_> {
     /// Returns whether a resume may run the call again (docs/reference/ledger.md#resume).
     fn may_repeat(&self, call: &ToolCall) -> bool {
         let is_reading = self
-            .assignment
+            .prepared
+            .spec
             .tools
             .find(&call.name)
             .is_none_or(|tool| tool.effects() == Effects::None);

@@ -14,6 +14,7 @@ use super::{
     driver::Driver,
     evidence::StoredCheck,
     tool_events::{SHELL_TOOL, text_of},
+    work::Work,
 };
 
 /// Maximum characters of a command and of the kept output.
@@ -24,8 +25,15 @@ const MAX_STATUS_BYTES: usize = 1_000;
 impl Driver<'_> {
     /// Adds a command to the evidence, if it was a test or build.
     pub(super) async fn note_evidence(&self, call: &ToolCall, output: &ToolOutput) {
-        let (Some(log), Some(workspace)) = (&self.assignment.evidence, &self.assignment.workspace)
+        let Work::Change {
+            evidence: log,
+            commands,
+            ..
+        } = &self.prepared.work
         else {
+            return;
+        };
+        let Some(workspace) = &self.prepared.workspace else {
             return;
         };
         let command = call
@@ -34,10 +42,7 @@ impl Driver<'_> {
             .and_then(Value::as_str)
             .filter(|_| call.name == SHELL_TOOL);
         let Some(command) = command else { return };
-        let (Some(name), Some(exit_code)) = (
-            check_of(command, &self.assignment.commands),
-            output.exit_code,
-        ) else {
+        let (Some(name), Some(exit_code)) = (check_of(command, commands), output.exit_code) else {
             return;
         };
         let text = self.redactor.clean(&text_of(&output.content), usize::MAX);

@@ -9,6 +9,7 @@ mod evidence_calls;
 mod known_commands;
 mod model_calls;
 mod named_pull;
+mod prepared;
 mod recheck;
 mod review_target;
 mod spans;
@@ -16,6 +17,7 @@ mod tool_calls;
 mod tool_events;
 mod toolbox;
 mod watched;
+mod work;
 
 pub(crate) use checkpoints::save_tree;
 
@@ -24,8 +26,10 @@ pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, ended, not
 pub use evidence::EvidenceLog;
 pub use known_commands::known_commands;
 pub use named_pull::{ContinuedBranch, NamedPullRequest};
+pub use prepared::PreparedRun;
 pub use recheck::Recheck;
 pub use review_target::ReviewTarget;
 pub use spans::{OpenSpan, Span, SpanResult, Spans};
 pub use tool_events::PublishedCalls;
 pub use toolbox::Toolbox;
+pub use work::Work;

@@ -15,6 +15,7 @@ use super::{
     assignment::{Assignment, BoundModel},
     call_watch::{CallWatch, Owed},
     driver::{DriveState, Driver, Next, millis},
+    prepared::PreparedRun,
     spans::SpanResult,
 };
 use crate::{
@@ -98,7 +99,7 @@ impl Driver<'_> {
             .into_iter()
             .filter(|usage| *usage != Usage::default())
         {
-            let price = self.assignment.price_of(name);
+            let price = self.prepared.spec.price_of(name);
             metrics::model_usage(name.provider(), usage, price.map(|price| price.cost(usage)));
             state.agent_loop.charge(usage);
         }
@@ -142,9 +143,10 @@ impl Driver<'_> {
 
     /// Returns the fallback, unless it is the current model or the price is unknown under a cap.
     fn fallback(&self, state: &DriveState) -> Option<BoundModel> {
-        let price = self.assignment.fallback_limits.price;
+        let price = self.prepared.spec.fallback_limits.price;
         let fallback = self
-            .assignment
+            .prepared
+            .spec
             .fallback
             .as_ref()
             .filter(|other| other.name != state.model.name)?;
@@ -155,7 +157,7 @@ impl Driver<'_> {
     }
 
     fn switch_to_fallback(&self, state: &mut DriveState, fallback: BoundModel) {
-        let limits = self.assignment.full_fallback_limits();
+        let limits = self.prepared.full_fallback_limits();
         // Only a missing price is refused, and `fallback` has checked that.
         let _ = state.agent_loop.switch_model(limits.price, limits.context);
         tracing::warn!(run = %self.run.id(), model = %state.model.name, fallback = %fallback.name, "model overloaded");
@@ -173,13 +175,13 @@ impl Driver<'_> {
         purpose: Purpose,
         call: &CallWatch,
     ) -> Result<ModelTurn, ModelError> {
+        let PreparedRun { spec, system, .. } = self.prepared;
         let Assignment {
-            system,
             tools,
             max_tokens,
             effort,
             ..
-        } = self.assignment;
+        } = spec;
         let BoundModel { name, client } = &state.model;
         let span = self
             .spans
@@ -220,7 +222,7 @@ impl Driver<'_> {
         match &answer {
             Ok(turn) => {
                 call.answered();
-                let price = self.assignment.price_of(name);
+                let price = self.prepared.spec.price_of(name);
                 metrics::model_usage(
                     name.provider(),
                     turn.usage,

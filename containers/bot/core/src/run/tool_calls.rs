@@ -77,7 +77,8 @@ impl Driver<'_> {
     }
 
     fn is_read_only(&self, call: &ToolCall) -> bool {
-        self.assignment
+        self.prepared
+            .spec
             .tools
             .find(&call.name)
             .is_some_and(|tool| tool.effects() == Effects::None)
@@ -89,7 +90,7 @@ impl Driver<'_> {
         bounds: Bounds<'_>,
         published: &PublishedCalls,
     ) -> ToolOutcome {
-        let tool = self.assignment.tools.find(&call.name);
+        let tool = self.prepared.spec.tools.find(&call.name);
         self.publish_call(call, published);
         let name = format!("tool.{}", call.name);
         let span = self
@@ -97,7 +98,7 @@ impl Driver<'_> {
             .start(self.run, Some(&self.root), name, self.clock.now());
         let began = Instant::now();
         let output = match tool {
-            None => self.assignment.tools.unknown(),
+            None => self.prepared.spec.tools.unknown(),
             Some(_) if bounds.hard_stop.is_cancelled() => ToolOutput::refused(STOPPED),
             Some(_) if bounds.remaining().is_zero() => ToolOutput::refused(NO_TIME),
             Some(tool) => self.perform(tool, call, bounds).await,
@@ -129,18 +130,23 @@ impl Driver<'_> {
 
     async fn perform(&self, tool: &dyn Tool, call: &ToolCall, bounds: Bounds<'_>) -> ToolOutput {
         let cancel = bounds.hard_stop.child_token();
-        let watched = self.assignment.workspace.as_deref().map(Watched::new);
+        let watched = self.prepared.workspace.as_deref().map(Watched::new);
         let context = ToolContext {
             workspace: watched.as_ref().map(|watched| watched as &dyn Workspace),
-            web: self.assignment.web.as_deref(),
+            web: self.prepared.spec.web.as_deref(),
             remaining: bounds.remaining(),
             cancel: &cancel,
             run: RunFacilities {
-                agent: self.assignment.agent.name,
-                skills: self.assignment.skills.as_deref(),
-                verdict: self.assignment.verdict.as_ref(),
-                description: self.assignment.description.as_ref(),
-                code_host: self.assignment.code_host.as_ref().map(RunCodeHost::access),
+                agent: self.prepared.spec.agent.name,
+                skills: self.prepared.spec.skills.as_deref(),
+                verdict: self.prepared.work.verdict(),
+                description: self.prepared.work.description(),
+                code_host: self
+                    .prepared
+                    .spec
+                    .code_host
+                    .as_ref()
+                    .map(RunCodeHost::access),
                 publish: &|event| self.run.publish(event),
                 status: &|text| self.io.show_status(self.redactor.clean(text, usize::MAX)),
                 hide: &|text| self.hidden(text),
@@ -197,7 +203,7 @@ impl Driver<'_> {
             if !is_oversized(text, TEXT_MAX) {
                 continue;
             }
-            let kept = match &self.assignment.workspace {
+            let kept = match &self.prepared.workspace {
                 Some(workspace) => workspace.keep_output(text).await.ok(),
                 None => None,
             };

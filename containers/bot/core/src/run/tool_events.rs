@@ -32,7 +32,7 @@ impl Driver<'_> {
         if published.calls.contains(&call.call_id) {
             return;
         }
-        let (summary, most) = match self.assignment.tools.find(&call.name) {
+        let (summary, most) = match self.prepared.spec.tools.find(&call.name) {
             Some(tool) => (tool.summary(&call.input), tool.summary_max()),
             None => (call.name.clone(), UNKNOWN_NAME_MAX),
         };

@@ -8,7 +8,7 @@ use super::{
     access::RepositoryCall, audience, issues, kind::GitHubTool, pulls, repositories, writes,
 };
 use crate::{
-    Effects, Tool, ToolContext, ToolOutput,
+    Effects, Need, Tool, ToolContext, ToolOutput,
     args::{one_line, peek},
 };
 
@@ -55,6 +55,10 @@ impl Tool for GitHubTool {
                 "type": "object", "properties": properties, "required": required, "additionalProperties": false,
             }),
         }
+    }
+
+    fn needs(&self) -> &'static [Need] {
+        &[Need::CodeHost]
     }
 
     fn effects(&self) -> Effects {

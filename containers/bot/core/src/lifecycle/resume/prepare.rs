@@ -6,7 +6,7 @@ use ars_agent::{
     Input, Loop, Position, Saved, Steered, Turn,
     resume::{Attempts, Resume, RunState, RunStep, fresh_note, system_of},
 };
-use ars_bot_ports::{Channel, StoreError, StoreErrorKind, WorkspaceError, texts};
+use ars_bot_ports::{Channel, StoreError, StoreErrorKind, Workspace, WorkspaceError, texts};
 use ars_bot_tools::{agents, description_in, verdict_in};
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RefName, RunStatus, ThreadKey, UnixMillis};
@@ -20,16 +20,16 @@ use crate::{
     error::{NotResumed, Refused},
     gates::code_host_of_user,
     history::Provisional,
-    lifecycle::{active::ActiveRun, drive::StartFrom, requeue::EndedRun},
+    lifecycle::{active::ActiveRun, drive::StartFrom, prepare::commands_in, requeue::EndedRun},
     limits::{InFlight, RunSlot, load_limits::caller},
     live::{LedgerClaim, Meta, Stepped, TrackedRun},
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
     run::{
-        Assignment, BoundModel, EvidenceLog, First, NamedPullRequest, Resumption, ReviewTarget,
-        known_commands,
+        Assignment, BoundModel, EvidenceLog, First, NamedPullRequest, PreparedRun, Resumption,
+        ReviewTarget, Work,
     },
-    threads::{Claim, Closed, FollowUp, Note, SenderFault, Work},
+    threads::{Claim, Closed, FollowUp, Note, SenderFault, ThreadWork},
 };
 
 /// The point at which a run resumes.
@@ -84,9 +84,9 @@ impl ResumePoint {
 }
 
 /// A run that is ready to resume.
-pub(super) struct PreparedRun {
+pub(super) struct ResumableRun {
     active: ActiveRun,
-    assignment: Assignment,
+    prepared: PreparedRun,
     resumption: Resumption,
     memory: Option<Remembering>,
 }
@@ -99,10 +99,11 @@ pub(super) async fn prepare(
     point: ResumePoint,
     hold: &mut Option<Hold>,
     in_flight: InFlight,
-) -> Result<PreparedRun, NotResumed> {
+) -> Result<ResumableRun, NotResumed> {
     let meta = Meta::of_row(&run.row.meta).map_err(Refused::from)?;
-    let mut assignment = assignment(context, run, &meta).await?;
-    let thread = claim_thread(context, &assignment, &meta, run)?;
+    let mut state = RunState::of_row(&run.row.state);
+    let mut prepared = prepared_run(context, run, &meta, &state).await?;
+    let thread = claim_thread(context, &prepared.spec, &meta, run)?;
     let saved = Saved::from_record(&point.record).ok_or(Refused::NoLoop)?;
     let io = close::reopened(context, run).ok_or(Refused::Channel)?;
     let live = context.live().ok_or(Refused::Channel)?;
@@ -111,7 +112,6 @@ pub(super) async fn prepare(
     let Stored {
         events, flushed, ..
     } = stored;
-    let mut state = RunState::of_row(&run.row.state);
     let memory = Remembering::of_state(state.memory.as_ref());
     let origin = origin(run, &state, kept(events), context.clock().now());
     let handle = context
@@ -122,7 +122,6 @@ pub(super) async fn prepare(
     note_dropped(&handle, dropped);
     let tracked = live.track(&handle, thread.mailbox(), *flushed);
     state.attempts = Some(point.attempts);
-    restore_state(&mut assignment, &state);
     let published = published::calls(&mut state, &point.record, &point.first, events);
     tracked
         .adopt(point.turns.len() as u64, point.size, state)
@@ -138,16 +137,16 @@ pub(super) async fn prepare(
     if let First::RunStep(calls) = &point.first {
         handle.publish(fresh_note(calls));
     }
-    restore_submissions(&assignment, &point.turns);
-    if let Err(refused) = check_out_target(&assignment, &handle).await {
+    restore_submissions(&prepared, &point.turns);
+    if let Err(refused) = check_out_target(&prepared, &handle).await {
         tracing::warn!(run = %handle.id(), %refused, "the head under review was not checked out again");
     }
     let position = Position::from(&point.record);
     let now = context.clock().now();
     let mut agent_loop = Loop::resume(saved, position, point.turns, now);
-    note_restored(&assignment, &handle, &mut agent_loop, now);
-    use_own_model(&assignment, &mut agent_loop);
-    assignment.hold = hold.take();
+    note_restored(&prepared, &handle, &mut agent_loop, now);
+    use_own_model(&prepared, &mut agent_loop);
+    prepared.spec.hold = hold.take();
     let active = ActiveRun {
         run: handle,
         spans,
@@ -165,33 +164,24 @@ pub(super) async fn prepare(
         published,
         has_reading_diff,
     };
-    Ok(PreparedRun {
+    Ok(ResumableRun {
         active,
-        assignment,
+        prepared,
         resumption,
         memory,
     })
 }
 
-/// Restores what the run had found out about its code host.
-fn restore_state(assignment: &mut Assignment, state: &RunState) {
-    if assignment.evidence.is_some() {
-        assignment.evidence = Some(EvidenceLog::of_state(state.evidence.as_ref()));
-    }
-    assignment.named = NamedPullRequest::of_state(state.named.as_ref());
-    assignment.review = ReviewTarget::of_state(state.review.as_ref());
-}
-
 /// Tries the run's own model again, because the step may have used the fallback.
 /// Without a price under a cap nothing changes, and the loop ends the run.
-fn use_own_model(assignment: &Assignment, agent_loop: &mut Loop) {
-    let limits = assignment.full_limits();
+fn use_own_model(prepared: &PreparedRun, agent_loop: &mut Loop) {
+    let limits = prepared.full_limits();
     let _ = agent_loop.switch_model(limits.price, limits.context);
 }
 
 /// Informs reader and model that the tree is that of a checkpoint.
-fn note_restored(assignment: &Assignment, run: &RunHandle, agent_loop: &mut Loop, now: UnixMillis) {
-    let restored = assignment
+fn note_restored(prepared: &PreparedRun, run: &RunHandle, agent_loop: &mut Loop, now: UnixMillis) {
+    let restored = prepared
         .workspace
         .as_ref()
         .and_then(|workspace| workspace.restored_from());
@@ -275,12 +265,12 @@ async fn give_back(
     })
 }
 
-impl PreparedRun {
+impl ResumableRun {
     /// Resumes the run and drives it to its end. Without a reserved slot it is beyond the limits.
     pub(super) async fn resume(self, context: &RunContext, slot: Option<RunSlot>) {
         let Self {
             active,
-            assignment,
+            prepared,
             resumption,
             memory,
         } = self;
@@ -292,38 +282,35 @@ impl PreparedRun {
         };
         let slot = slot.unwrap_or_else(|| RunSlot::Free(take()));
         let report = active
-            .drive(
-                context,
-                &assignment,
-                StartFrom::Stored(Box::new(resumption)),
-            )
+            .drive(context, &prepared, StartFrom::Stored(Box::new(resumption)))
             .await;
         drop(slot);
-        active.finish(context, assignment, memory, report).await;
+        active.finish(context, prepared, memory, report).await;
     }
 }
 
 /// Restores what the agent submitted and read.
-fn restore_submissions(assignment: &Assignment, turns: &[Turn]) {
-    if let (Some(slot), Some((verdict, remarks))) = (&assignment.verdict, verdict_in(turns)) {
+fn restore_submissions(prepared: &PreparedRun, turns: &[Turn]) {
+    if let (Some(slot), Some((verdict, remarks))) = (prepared.work.verdict(), verdict_in(turns)) {
         slot.submit(verdict, remarks);
     }
-    if let (Some(slot), Some(description)) = (&assignment.description, description_in(turns)) {
+    let slot = prepared.work.description();
+    if let (Some(slot), Some(description)) = (slot, description_in(turns)) {
         slot.submit(description);
     }
-    if let Some(code_host) = &assignment.code_host {
+    if let Some(code_host) = &prepared.spec.code_host {
         code_host.read.restore(turns);
     }
 }
 
 /// Checks the head under review out, if the previous process died before it did.
 /// Otherwise the tree has another commit, and the review is not posted.
-async fn check_out_target(assignment: &Assignment, run: &RunHandle) -> Result<(), WorkspaceError> {
-    let target = assignment
-        .review
-        .as_ref()
+async fn check_out_target(prepared: &PreparedRun, run: &RunHandle) -> Result<(), WorkspaceError> {
+    let target = prepared
+        .work
+        .review_target()
         .and_then(|target| Some((target, target.head()?)));
-    let (Some((target, head)), Some(workspace)) = (target, &assignment.workspace) else {
+    let (Some((target, head)), Some(workspace)) = (target, &prepared.workspace) else {
         return Ok(());
     };
     match workspace.head().await? {
@@ -336,11 +323,13 @@ async fn check_out_target(assignment: &Assignment, run: &RunHandle) -> Result<()
     }
 }
 
-async fn assignment(
+/// Returns the run with its agent, its tree, and what it had found out about its work.
+async fn prepared_run(
     context: &RunContext,
     run: &Reclaimed,
     meta: &Meta,
-) -> Result<Assignment, Refused> {
+    state: &RunState,
+) -> Result<PreparedRun, Refused> {
     let deps = context.deps();
     let agent = agents::find(&meta.agent).ok_or(Refused::Agent)?;
     let client = deps
@@ -358,21 +347,41 @@ async fn assignment(
         client,
     };
     let code_host = code_host_of_user(deps, &meta.user_id, &meta.thread_key);
-    let mut assignment = Assignment::new(deps, agent, model, meta.effort, code_host);
-    assignment.base = meta
-        .git_ref
-        .clone()
-        .and_then(|git_ref| RefName::parse(git_ref).ok());
-    if let Some(workspace) = workspace
-        .as_deref()
-        .filter(|_| assignment.evidence.is_some())
-    {
-        let residents = deps.capabilities.commands.residents.as_deref();
-        assignment.commands = known_commands(workspace, residents).await;
+    let spec = Assignment::new(deps, agent, model, meta.effort, code_host);
+    let work = restored_work(context, &spec, workspace.as_deref(), meta, state).await;
+    Ok(PreparedRun {
+        spec,
+        workspace,
+        system: system_of(run),
+        work,
+    })
+}
+
+/// Returns the run's work, with what the run had found out about its code host.
+async fn restored_work(
+    context: &RunContext,
+    spec: &Assignment,
+    workspace: Option<&dyn Workspace>,
+    meta: &Meta,
+    state: &RunState,
+) -> Work {
+    match spec.new_work() {
+        Work::Change { description, .. } => Work::Change {
+            description,
+            evidence: EvidenceLog::of_state(state.evidence.as_ref()),
+            commands: commands_in(context, workspace).await,
+            base: meta
+                .git_ref
+                .clone()
+                .and_then(|git_ref| RefName::parse(git_ref).ok()),
+            named: NamedPullRequest::of_state(state.named.as_ref()),
+        },
+        Work::Review { verdict, .. } => Work::Review {
+            verdict,
+            target: ReviewTarget::of_state(state.review.as_ref()),
+        },
+        Work::Answer => Work::Answer,
     }
-    assignment.system = system_of(run);
-    assignment.workspace = workspace;
-    Ok(assignment)
 }
 
 fn claim_thread(
@@ -383,7 +392,7 @@ fn claim_thread(
 ) -> Result<Claim, Refused> {
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
     let since = run.row.started_at.rounded();
-    let work = Work {
+    let work = ThreadWork {
         agent: assignment.agent.name,
         repository: meta.repo.as_deref(),
         git_ref: meta.git_ref.as_deref(),

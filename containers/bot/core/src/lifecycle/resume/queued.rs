@@ -26,7 +26,7 @@ use crate::{
     registry::RunHandle,
     request::{PlannedRequest, Request, plan_queued},
     run::{Assignment, BoundModel},
-    threads::{Claim, Work},
+    threads::{Claim, ThreadWork},
 };
 
 /// The event text of a run that starts again.
@@ -131,7 +131,7 @@ async fn restore(
     let agent = planned.resolved.agent;
     let git_ref = planned.parsed.choices.git_ref.as_ref().map(RefName::as_str);
     let repository = planned.plan.repository().filter(|_| agent.needs_repository);
-    let work = Work {
+    let work = ThreadWork {
         agent: agent.name,
         repository,
         git_ref,

@@ -29,7 +29,7 @@ impl Recheck for ReviewStage<'_> {
         };
         let target = self.target().again(&next);
         let stored = serde_json::to_value(&target).ok();
-        let Some(workspace) = self.assignment.workspace.as_deref() else {
+        let Some(workspace) = self.prepared.workspace.as_deref() else {
             return false;
         };
         if !self.active.may_write(|state| state.review = stored).await {
