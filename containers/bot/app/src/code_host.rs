@@ -15,8 +15,6 @@ use crate::{clock::SystemClock, environment::name};
 pub struct CodeHostConfig {
     host: Host,
     identity: Identity,
-    /// The webhook secret, if webhooks are on.
-    pub webhook_secret: Option<Secret>,
 }
 
 /// The service's identity on the host.
@@ -75,14 +73,14 @@ impl CodeHostConfig {
         let app_id = variable(name::GITHUB_APP_ID);
         let installation = variable(name::GITHUB_APP_INSTALLATION_ID);
         let private_key = Secret::parse(variable(name::GITHUB_APP_PRIVATE_KEY));
-        let webhook_secret = Secret::parse(variable(name::GITHUB_WEBHOOK_SECRET));
+        let has_webhooks = Secret::parse(variable(name::GITHUB_WEBHOOK_SECRET)).is_some();
         let identity = match (
             app_id,
             installation,
             private_key,
             Secret::parse(variable(name::GH_TOKEN)),
         ) {
-            (None, None, None, None) if webhook_secret.is_some() => {
+            (None, None, None, None) if has_webhooks => {
                 return Err(InvalidCodeHost::Webhook);
             }
             (None, None, None, None) => return Ok(None),
@@ -109,20 +107,15 @@ impl CodeHostConfig {
             Some(base) => Host::parse(base.trim()).ok_or(InvalidCodeHost::BaseUrl)?,
             None => Host::default(),
         };
-        Ok(Some(Self {
-            host,
-            identity,
-            webhook_secret,
-        }))
+        Ok(Some(Self { host, identity }))
     }
 
-    /// Returns the secrets, which no output may contain.
-    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        let own = match &self.identity {
+    /// Returns the secret, which no output may contain.
+    pub fn secret(&self) -> &Secret {
+        match &self.identity {
             Identity::App { private_key, .. } => private_key,
             Identity::Token(token) => token,
-        };
-        [own].into_iter().chain(&self.webhook_secret)
+        }
     }
 
     /// Makes the adapter. Needs the runtime.

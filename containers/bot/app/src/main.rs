@@ -13,19 +13,20 @@ mod config;
 mod data_dir_lock;
 mod environment;
 mod error;
+mod finding;
 mod generation;
 #[cfg(feature = "kill-points")]
 mod kill_points;
 mod listed_model;
 mod lock;
 mod logging;
-mod recorded_channels;
 mod residents;
 mod secret_length;
 mod services;
 mod shutdown;
 mod signals;
 mod stores;
+mod surfaces;
 mod terminal;
 mod tree_folder;
 

@@ -9,12 +9,7 @@ use std::net::SocketAddr;
 use ars_auth::Secret;
 use ars_bot_http::Dashboard;
 
-use crate::{
-    commands::Failure,
-    compose::Plan,
-    config::dashboard::DASHBOARD_TOKEN,
-    environment::{self, name},
-};
+use crate::{commands::Failure, compose::Plan, config::dashboard::DASHBOARD_TOKEN};
 
 /// Minimum secret length in characters, unless the service listens on loopback only.
 pub const MIN_SECRET_CHARS: usize = 20;
@@ -26,12 +21,8 @@ pub const MEND: &str = "make one with `openssl rand -hex 32`";
 ///
 /// # Errors
 /// The variable with the first short secret.
-pub fn check<'a>(
-    address: SocketAddr,
-    tokens: impl Iterator<Item = &'a Secret>,
-    plan: &Plan,
-) -> Result<(), Failure> {
-    accept(address, first_short(tokens, plan))
+pub fn check(address: SocketAddr, plan: &Plan) -> Result<(), Failure> {
+    accept(address, first_short(plan))
 }
 
 fn accept(address: SocketAddr, short: Option<String>) -> Result<(), Failure> {
@@ -45,7 +36,7 @@ fn accept(address: SocketAddr, short: Option<String>) -> Result<(), Failure> {
 }
 
 /// Returns the variable with the first short secret.
-pub fn first_short<'a>(tokens: impl Iterator<Item = &'a Secret>, plan: &Plan) -> Option<String> {
+pub fn first_short(plan: &Plan) -> Option<String> {
     let dashboard = match &plan.dashboard {
         Dashboard::Token { secret, .. } => Some(secret),
         Dashboard::Loopback | Dashboard::Access(_) => None,
@@ -57,19 +48,12 @@ pub fn first_short<'a>(tokens: impl Iterator<Item = &'a Secret>, plan: &Plan) ->
         .env
         .as_deref()
         .unwrap_or(DASHBOARD_TOKEN);
-    let webhooks = Secret::parse(environment::variable(name::GITHUB_WEBHOOK_SECRET));
-    let others = [
-        (of_dashboard, dashboard),
-        (name::GITHUB_WEBHOOK_SECRET, webhooks.as_ref()),
-    ];
-    let others = others
-        .into_iter()
-        .filter_map(|(name, secret)| Some((name, secret?)));
-    first_short_of(
-        tokens
-            .map(|token| (name::INGRESS_TOKENS, token))
-            .chain(others),
-    )
+    let surfaces = plan.surfaces.secrets();
+    let own = dashboard.map(|secret| (of_dashboard, secret));
+    let others = surfaces
+        .iter()
+        .map(|(variable, secret)| (*variable, secret));
+    first_short_of(others.chain(own))
 }
 
 fn first_short_of<'a>(mut secrets: impl Iterator<Item = (&'a str, &'a Secret)>) -> Option<String> {

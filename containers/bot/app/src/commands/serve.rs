@@ -15,7 +15,7 @@ use ars_bot_adapters::{
     workspace::{Confinement, GitWorkspaces},
 };
 use ars_bot_core::Core;
-use ars_bot_http::{ConnectionLimits, HttpState, github, ingress, mcp};
+use ars_bot_http::{ConnectionLimits, HttpState};
 use ars_bot_telemetry::{Telemetry, TelemetryOptions};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
@@ -29,8 +29,8 @@ use crate::{
     environment::{self, name},
     secret_length,
     services::{
-        self, DiskService, FollowService, HttpService, LedgerService, MEASURE_INTERVAL,
-        OverridesService, RequeueService, ScheduleService, Supervisor,
+        self, DiskService, HttpService, LedgerService, MEASURE_INTERVAL, OverridesService,
+        RequeueService, ScheduleService, Supervisor,
     },
     shutdown::{self, ShutdownCause, ShutdownOutcome},
     signals::{Signals, StopSignal},
@@ -100,7 +100,7 @@ struct Started {
 /// Starts the server. Spawns nothing before the last await, so that a signal can cancel it anywhere.
 async fn start(args: Serve) -> Result<Started, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
-    let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
+    let mut plan = compose::plan(args.setup, &parsed, args.state_url.as_deref()).await?;
     let tokens = Arc::new(parsed.map.clone());
     plan.serves = true;
     plan.tokens = Some(Arc::clone(&tokens));
@@ -109,7 +109,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let telemetry = telemetry(&plan)?;
     warn_of_disabled_parts(&parsed, &plan);
     let address = listen_address(args.listen)?;
-    secret_length::check(address, parsed.map.secrets(), &plan)?;
+    secret_length::check(address, &plan)?;
     let listener = listen(address).await?;
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
@@ -123,7 +123,8 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let Built {
         core,
         workspaces,
-        webhooks,
+        surfaces,
+        connected,
         local_residents,
         are_stores_shared,
         ..
@@ -141,16 +142,14 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         .with_crash(|| std::process::exit(CRASHED))
         .with_dashboard(dashboard)
         .with_peer_header(connections.peer_header.clone())
-        .with_edge_secret(edge_secret);
-    if let Some(webhooks) = &webhooks {
-        let users = webhooks.users.len();
-        tracing::info!(users, "webhooks of the code host are accepted");
-    }
-    let surfaces = vec![ingress::routes(), mcp::routes(), github::routes(webhooks)];
+        .with_edge_secret(edge_secret)
+        .with_health(surfaces.health());
+    surfaces.report(&connected);
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }
     let mut supervisor = background_services(&core);
+    surfaces.start(&core, &mut supervisor);
     if let Some(max_bytes) = disk_limit {
         supervisor.start(DiskService {
             core: core.clone(),
@@ -162,7 +161,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let server = supervisor.start(HttpService {
         listener,
         state,
-        surfaces,
+        surfaces: surfaces.routes(&connected),
         limits: connections,
     });
     terminal::print(&format!(
@@ -197,7 +196,6 @@ fn background_services(core: &Core) -> Supervisor {
     supervisor.start_any(LedgerService::from_core(core));
     supervisor.start_any(OverridesService::from_core(core));
     supervisor.start_any(ScheduleService::from_core(core));
-    supervisor.start_any(FollowService::from_core(core));
     supervisor
 }
 

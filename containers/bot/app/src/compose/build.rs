@@ -10,12 +10,10 @@ use ars_bot_adapters::{
     workspace::GitWorkspaces,
 };
 use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, commands::CommandDeps, live::LiveStores};
-use ars_bot_http::github::Webhooks;
-use ars_bot_ports::{CodeHost, Documents, WorkspaceProvider};
+use ars_bot_ports::{Channels, CodeHost, WorkspaceProvider};
 
 use super::{
     Plan,
-    configuration::invalid_configuration,
     workspaces::{in_folder, workspaces},
 };
 use crate::{
@@ -24,9 +22,9 @@ use crate::{
     clock::SystemClock,
     commands::Failure,
     generation,
-    recorded_channels::RecordedChannels,
     residents::{self, InstalledResidents, ResidentsConfig},
     stores::{Kept, Place, Stores},
+    surfaces::{Connected, Surfaces},
     tree_folder::TreeFolderLock,
 };
 
@@ -40,8 +38,10 @@ pub struct Built {
     pub trees: Arc<dyn WorkspaceProvider>,
     /// The residents of this machine, if they are used.
     pub local_residents: Option<Arc<LocalTransport>>,
-    /// Webhooks of the code host, if they are on.
-    pub webhooks: Option<Webhooks>,
+    /// The surfaces, with the parts that they use.
+    pub surfaces: Surfaces,
+    /// The opened parts that surfaces use.
+    pub connected: Connected,
     /// The stores are the state Worker's, which other processes reach too.
     pub are_stores_shared: bool,
 }
@@ -60,30 +60,6 @@ impl Plan {
             self.tree_folder.clone(),
             self.file.execution.kind,
         )
-    }
-
-    /// Returns the webhooks of the code host, if they are on.
-    fn webhooks(
-        &self,
-        host: Option<&Arc<dyn CodeHost>>,
-        documents: &Arc<dyn Documents>,
-    ) -> Result<Option<Webhooks>, Failure> {
-        let users = self
-            .file
-            .webhook
-            .users()
-            .map_err(|error| invalid_configuration(None, &error))?;
-        let secret = self
-            .code_host
-            .as_ref()
-            .and_then(|config| config.webhook_secret.clone());
-        Ok(secret.zip(host).map(|(secret, host)| Webhooks {
-            secret,
-            users,
-            checks: self.file.webhook.checks.clone(),
-            host: Arc::clone(host),
-            documents: Arc::clone(documents),
-        }))
     }
 
     /// Locks the configured folder of working trees. The data directory's own has no lock as a whole.
@@ -146,25 +122,25 @@ impl Plan {
         let are_stores_shared = stores.are_shared;
         let has_schedules = self.has_schedules(are_stores_shared);
         let code_host = capabilities::code_host(self.code_host.as_ref())?;
-        let origins = self
-            .settings
-            .repositories
-            .iter()
-            .map(|repository| repository.origin.as_str());
-        let logins = Logins::new(origins, code_host.clone());
+        let logins = self.logins(code_host.clone());
         let workspaces = Arc::new(self.workspaces().with_logins(logins));
-        let webhooks = self.webhooks(code_host.as_ref(), &stores.documents)?;
         let residents = self.connect_residents(are_stores_shared, &workspaces)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-        let pages = self.settings.public_base_url.clone();
-        let channels = RecordedChannels {
+        let connected = Connected {
             code_host: code_host.clone(),
-            pages,
+            documents: Arc::clone(&stores.documents),
+            pages: self.settings.public_base_url.clone(),
         };
+        let surfaces = self.surfaces;
         let ledger = if keeps_ledger {
-            let reclaims = self.are_tokens_known;
-            Some(ledger(stores.live, are_stores_shared, reclaims, channels)?)
+            let channels = surfaces.clone().into_channels(connected.clone());
+            Some(ledger(
+                stores.live,
+                are_stores_shared,
+                self.are_tokens_known,
+                channels,
+            )?)
         } else {
             None
         };
@@ -211,9 +187,17 @@ impl Plan {
             workspaces,
             trees,
             local_residents,
-            webhooks,
+            surfaces,
+            connected,
             are_stores_shared,
         })
+    }
+
+    /// Returns the logins at the origins of configured repositories.
+    fn logins(&self, code_host: Option<Arc<dyn CodeHost>>) -> Logins {
+        let repositories = self.settings.repositories.iter();
+        let origins = repositories.map(|repository| repository.origin.as_str());
+        Logins::new(origins, code_host)
     }
 
     /// Whether there is a list of schedules. A deployment has the keep-alive in it.
@@ -251,7 +235,7 @@ fn ledger(
     stores: LiveStores,
     has_successor: bool,
     reclaims: bool,
-    channels: RecordedChannels,
+    channels: impl Channels + 'static,
 ) -> Result<LedgerDeps, Failure> {
     let generation = generation::mint()
         .context("a generation")

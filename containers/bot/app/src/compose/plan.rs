@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use ars_auth::{Secret, TokenMap, dashboard::by_loopback};
+use ars_auth::{ParsedTokens, Secret, TokenMap, dashboard::by_loopback};
 use ars_bot_adapters::{
     models::{ProviderConfig, default_model},
     sandbox::SandboxSettings,
@@ -28,6 +28,7 @@ use crate::{
     environment::{self, name},
     listed_model,
     residents::ResidentsConfig,
+    surfaces::{self, Sources, Surfaces},
 };
 
 /// Everything a command needs before anything is opened.
@@ -63,6 +64,8 @@ pub struct Plan {
     pub edge_secret: Option<Secret>,
     /// The code host, if one is configured.
     pub code_host: Option<CodeHostConfig>,
+    /// The surfaces, with their settings.
+    pub surfaces: Surfaces,
     /// The residents.
     pub(super) residents: ResidentsConfig,
     /// The gate of the run pages.
@@ -72,7 +75,7 @@ pub struct Plan {
 /// Reads configuration and environment. Opens and writes nothing.
 pub async fn plan(
     setup: Setup,
-    tokens: &TokenMap,
+    tokens: &ParsedTokens,
     state_url: Option<&str>,
 ) -> Result<Plan, Failure> {
     let config = setup.config.as_deref();
@@ -89,6 +92,12 @@ pub async fn plan(
     let tree_folder = tree_folder(&file, config, &data_dir)?;
     let code_host = CodeHostConfig::read(environment::variable)
         .map_err(|error| Failure::InvalidInput(error.to_string()))?;
+    let surfaces = surfaces::read(Sources {
+        file: &file,
+        tokens,
+        variable: &environment::variable,
+    })
+    .map_err(invalid)?;
     let residents = match setup.purpose {
         Purpose::Requests => ResidentsConfig::read(&file.execution.resident)?,
         Purpose::Commands => {
@@ -121,10 +130,11 @@ pub async fn plan(
         sandbox,
         web,
         code_host,
+        surfaces,
         residents,
         dashboard,
     };
-    plan.redactor = Arc::new(plan.redactor(tokens));
+    plan.redactor = Arc::new(plan.redactor());
     Ok(plan)
 }
 

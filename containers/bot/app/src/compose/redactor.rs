@@ -1,6 +1,6 @@
 //! The redactor of a plan: every secret that configuration and environment contain.
 
-use ars_auth::{Secret, TokenMap};
+use ars_auth::Secret;
 use ars_bot_adapters::logins::secrets_of;
 use ars_bot_http::Dashboard;
 use ars_events::Redactor;
@@ -9,8 +9,8 @@ use super::Plan;
 use crate::{code_host::CodeHostConfig, environment};
 
 impl Plan {
-    /// Returns a redactor of every configured secret and of these tokens.
-    pub(super) fn redactor(&self, tokens: &TokenMap) -> Redactor {
+    /// Returns a redactor of every configured secret.
+    pub(super) fn redactor(&self) -> Redactor {
         let dashboard_token = match &self.dashboard {
             Dashboard::Token { secret, .. } => Some(secret),
             Dashboard::Loopback | Dashboard::Access(_) => None,
@@ -24,12 +24,13 @@ impl Plan {
             dashboard_token,
         ];
         let residents = self.residents.secrets();
+        let surfaces = self.surfaces.secrets();
         let providers = self.providers.values();
         let secrets = providers
             .filter_map(|provider| provider.api_key.as_ref())
-            .chain(tokens.secrets())
+            .chain(surfaces.iter().map(|(_, secret)| secret))
             .chain(own.into_iter().flatten())
-            .chain(self.code_host.iter().flat_map(CodeHostConfig::secrets))
+            .chain(self.code_host.as_ref().map(CodeHostConfig::secret))
             .chain(&residents)
             .map(|secret: &Secret| secret.expose().to_owned());
         let repositories = self.settings.repositories.iter();

@@ -19,8 +19,8 @@ use super::{
     providers,
     review::Review,
     scopes, spending,
-    webhook::Webhook,
 };
+use crate::surfaces::github::Webhook;
 
 /// The file as written.
 #[derive(Debug, Default, Deserialize)]

@@ -22,7 +22,6 @@ mod spending;
 #[cfg(test)]
 mod tests;
 mod web;
-mod webhook;
 
 pub use self::execution::{ExecutionKind, Resident, folder_of};
 pub use self::history::{HistoryStore, RunHistory, Worker};

@@ -55,7 +55,6 @@ impl File {
                 "must be at least 1",
             ));
         }
-        self.webhook.users()?;
         let proposals = self.proposals()?;
         let repositories = self.repositories()?;
         if let Some(name) = &defaults.repository

@@ -42,7 +42,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     let state_url = environment::variable(name::STATE_WORKER_URL);
     let plan = compose::plan(
         args.setup.clone(),
-        &TokenMap::default(),
+        &TokenMap::parse(None),
         state_url.as_deref(),
     )
     .await?;

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use ars_bot_adapters::workspace::GitWorkspaces;
 
-use super::finding::Finding;
+use crate::finding::Finding;
 
 /// The limits that a service manager sets, and their settings in systemd.
 const LIMITS: [(&str, &str); 2] = [("memory.max", "MemoryMax"), ("pids.max", "TasksMax")];
@@ -88,7 +88,8 @@ fn least(group: &Path, root: &Path, file: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::finding::State, *};
+    use super::*;
+    use crate::finding::State;
 
     #[test]
     fn least_limit_of_the_groups_counts() {

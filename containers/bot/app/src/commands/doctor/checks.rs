@@ -3,7 +3,6 @@
 use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use ars_agent::{Role, Turn};
-use ars_auth::ParsedTokens;
 use ars_bot_adapters::{
     models::{Catalog, ProviderKind, Transport},
     sandbox::{TRUSTED_PATH, trusted},
@@ -18,11 +17,11 @@ use rustix::fs::{Access, access};
 use tokio::{process::Command, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::finding::Finding;
 use crate::{
     code_host::CodeHostConfig,
     compose::{Plan, missing_origins},
     config::HistoryStore,
+    finding::Finding,
     secret_length::{self, MIN_SECRET_CHARS},
     stores::Kept,
 };
@@ -276,30 +275,9 @@ pub(super) fn repositories(settings: &Settings) -> Option<Finding> {
     })
 }
 
-/// Checks the ingress tokens.
-pub(super) fn ingress(tokens: &ParsedTokens) -> Finding {
-    const CHECK: &str = "ingress";
-    const MEND: &str = "set SERVICE_INGRESS_TOKENS to {\"<token>\":{\"subject\":\"me\"}}";
-    match tokens.fault {
-        Some(fault) => Finding::failure(CHECK, format!("SERVICE_INGRESS_TOKENS: {fault}"), MEND),
-        None if !tokens.skipped.is_empty() => {
-            let faults = tokens
-                .skipped
-                .iter()
-                .map(|(place, fault)| format!("entry {place}: {fault}"));
-            let faults = faults.collect::<Vec<_>>().join("; ");
-            Finding::failure(CHECK, format!("SERVICE_INGRESS_TOKENS, {faults}"), MEND)
-        }
-        None if tokens.map.is_empty() => {
-            Finding::warning(CHECK, "no tokens: `ars serve` accepts no requests", MEND)
-        }
-        None => Finding::ok(CHECK, "tokens are set"),
-    }
-}
-
 /// Names the variable with a secret that `ars serve` accepts on the loopback interface only.
-pub(super) fn secrets(tokens: &ParsedTokens, plan: &Plan) -> Option<Finding> {
-    let variable = secret_length::first_short(tokens.map.secrets(), plan)?;
+pub(super) fn secrets(plan: &Plan) -> Option<Finding> {
+    let variable = secret_length::first_short(plan)?;
     let detail = format!(
         "{variable} has a secret of fewer than {MIN_SECRET_CHARS} characters: `ars serve` accepts it on the loopback \
          interface only"

@@ -2,20 +2,20 @@
 
 use std::{process::ExitCode, sync::Arc};
 
-use ars_auth::TokenMap;
+use ars_auth::{ParsedTokens, TokenMap};
 use ars_bot_adapters::sandbox::SandboxSettings;
 
-use super::{
-    cgroup, checks,
-    finding::{Finding, State},
-    remote,
-};
+use super::{cgroup, checks, remote};
 use crate::{
     args::Doctor,
     commands::Failure,
     compose,
+    config::File,
     environment::{self, name},
-    logging, terminal,
+    finding::{Finding, State},
+    logging,
+    surfaces::{self, Sources},
+    terminal,
 };
 
 /// Checks the installation. The exit code is 1 if a check failed.
@@ -28,7 +28,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     let mut needs_trees = false;
     let mut workspaces = compose::workspaces(&std::env::temp_dir(), SandboxSettings::default());
     let tokens = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
-    match compose::plan(args.setup, &tokens.map, args.state_url.as_deref()).await {
+    match compose::plan(args.setup, &tokens, args.state_url.as_deref()).await {
         Ok(plan) => {
             logging::start(Arc::clone(&plan.redactor), logging::Level::Errors);
             findings.push(Finding::ok("configuration", "valid"));
@@ -41,22 +41,36 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
             findings.push(checks::code_host(plan.code_host.as_ref()).await);
             findings.push(checks::store(&plan, args.state_url).await);
             findings.extend(checks::repositories(&plan.settings));
-            findings.extend(checks::secrets(&tokens, &plan));
+            findings.extend(checks::secrets(&plan));
             findings.extend(plan.tree_folder.as_deref().map(checks::tree_folder));
+            findings.extend(plan.surfaces.check().await);
         }
         Err(failure) => {
             let mend = "correct the named key or variable (docs/ars.example.toml shows every key); \
                         the checks of models, code host and store need a valid configuration";
             findings.push(Finding::failure("configuration", failure.message(), mend));
+            findings.extend(default_surfaces(&tokens).await);
         }
     }
-    findings.push(checks::ingress(&tokens));
     findings.push(checks::git().await);
     let workspaces = Arc::new(workspaces);
     findings.push(checks::sandbox(&workspaces, needs_trees).await);
     findings.extend(cgroup::of_runs(&workspaces));
     findings.push(cgroup::check());
     report(&findings, args.json)
+}
+
+/// Checks the surfaces without a configuration file.
+async fn default_surfaces(tokens: &ParsedTokens) -> Vec<Finding> {
+    let sources = Sources {
+        file: &File::default(),
+        tokens,
+        variable: &environment::variable,
+    };
+    match surfaces::read(sources) {
+        Ok(surfaces) => surfaces.check().await,
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Prints the findings as text or JSON.

@@ -3,7 +3,6 @@
 mod cgroup;
 mod checks;
 mod command;
-mod finding;
 mod remote;
 
 pub use command::run;

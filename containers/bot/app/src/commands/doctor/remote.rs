@@ -1,7 +1,9 @@
 //! A client's checks: a service address, and what it permits the token in `ARS_TOKEN`.
 
-use super::finding::Finding;
-use crate::commands::{Failure, registry::Server};
+use crate::{
+    commands::{Failure, registry::Server},
+    finding::Finding,
+};
 
 /// How to fix a token that neither route accepts.
 const SET_TOKEN: &str = "set ARS_TOKEN to a token of SERVICE_INGRESS_TOKENS (for `ars ask --server`), or to \

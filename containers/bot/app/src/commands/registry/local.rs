@@ -23,7 +23,7 @@ pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
         ..
     } = invocation;
     let state_url = environment::variable(name::STATE_WORKER_URL);
-    let plan = compose::plan(setup, &TokenMap::default(), state_url.as_deref()).await?;
+    let plan = compose::plan(setup, &TokenMap::parse(None), state_url.as_deref()).await?;
     logging::start(Arc::clone(&plan.redactor), logging::Level::Errors);
     let core = plan.build(None, state_url).await?.core;
     on(&core, definition, words).await

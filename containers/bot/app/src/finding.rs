@@ -4,22 +4,22 @@ use serde::Serialize;
 
 /// A single check's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Finding {
+pub struct Finding {
     /// The part that was checked.
-    pub(super) check: &'static str,
+    pub check: &'static str,
     /// Whether the part works.
-    pub(super) state: State,
+    pub state: State,
     /// The facts. Never contains a secret.
-    pub(super) detail: String,
+    pub detail: String,
     /// How to mend it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) mend: Option<String>,
+    pub mend: Option<String>,
 }
 
 /// Whether a part works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum State {
+pub enum State {
     /// The part works.
     Ok,
     /// It works with a limitation.
@@ -29,7 +29,7 @@ pub(super) enum State {
 }
 
 impl Finding {
-    pub(super) fn ok(check: &'static str, detail: impl Into<String>) -> Self {
+    pub fn ok(check: &'static str, detail: impl Into<String>) -> Self {
         Self {
             check,
             state: State::Ok,
@@ -38,7 +38,7 @@ impl Finding {
         }
     }
 
-    pub(super) fn warning(
+    pub fn warning(
         check: &'static str,
         detail: impl Into<String>,
         mend: impl Into<String>,
@@ -51,7 +51,7 @@ impl Finding {
         }
     }
 
-    pub(super) fn failure(
+    pub fn failure(
         check: &'static str,
         detail: impl Into<String>,
         mend: impl Into<String>,
@@ -65,7 +65,7 @@ impl Finding {
     }
 
     /// Returns the finding for people: a line, and another with the fix.
-    pub(super) fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         let state = match self.state {
             State::Ok => "ok",
             State::Warning => "warning",

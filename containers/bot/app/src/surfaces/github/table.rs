@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ars_types::Platform;
 use serde::Deserialize;
 
-use super::ConfigError;
+use crate::error::ConfigError;
 
 /// Settings in the `[webhook]` table.
 #[derive(Debug, Clone, Default, Deserialize)]

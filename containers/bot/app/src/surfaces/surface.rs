@@ -1,0 +1,74 @@
+//! What the composition asks of a surface (docs/guide/adding-a-surface.md).
+
+use std::sync::Arc;
+
+use ars_auth::{ParsedTokens, Secret};
+use ars_bot_core::Core;
+use ars_bot_http::Routes;
+use ars_bot_ports::{Channel, CodeHost, Documents};
+use ars_wire::ledger::LiveRun;
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::{config::File, finding::Finding, services::Supervisor};
+
+/// Reads a field in the health probe.
+pub type Health = Arc<dyn Fn() -> Value + Send + Sync>;
+
+/// Where a surface reads its settings and secrets.
+#[derive(Clone, Copy)]
+pub struct Sources<'s> {
+    /// The configuration file.
+    pub file: &'s File,
+    /// The ingress tokens.
+    pub tokens: &'s ParsedTokens,
+    /// Reads a variable of the environment.
+    pub variable: &'s dyn Fn(&str) -> Option<String>,
+}
+
+/// The opened parts that surfaces use.
+#[derive(Clone)]
+pub struct Connected {
+    /// The code host, if configured.
+    pub code_host: Option<Arc<dyn CodeHost>>,
+    /// The store for small documents.
+    pub documents: Arc<dyn Documents>,
+    /// Base URL for the run pages.
+    pub pages: Option<String>,
+}
+
+/// A group of entry points with their settings, read before anything is opened.
+#[async_trait]
+pub trait Surface: Send + Sync {
+    /// Returns the name, for the health probe.
+    fn name(&self) -> &'static str;
+
+    /// Returns each secret with its variable. No output may contain one.
+    fn secrets(&self) -> Vec<(&'static str, Secret)> {
+        Vec::new()
+    }
+
+    /// Returns the routes. They exist even where the surface is off, and say so.
+    fn routes(&self, connected: &Connected) -> Routes;
+
+    /// Reopens the channel of a run from an ended process, if the run came from here.
+    fn reopen(&self, _run: &LiveRun, _connected: &Connected) -> Option<Arc<dyn Channel>> {
+        None
+    }
+
+    /// Starts services that run until the process ends.
+    fn start(&self, _core: &Core, _supervisor: &mut Supervisor) {}
+
+    /// Logs what is accepted, when the server starts.
+    fn report(&self, _connected: &Connected) {}
+
+    /// Returns this surface's field in the health probe, read at each request.
+    fn health(&self) -> Option<Health> {
+        None
+    }
+
+    /// Checks the settings, for `ars doctor`.
+    async fn check(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+}
