@@ -74,7 +74,7 @@ const HOPS: [(&str, &str, &[&str]); 15] = [
     (
         CORE,
         "run/driver.rs",
-        &["Loop::new(self.assignment.budget, conversation"],
+        &["Loop::new(self.prepared.spec.budget, conversation"],
     ),
     (
         CORE,

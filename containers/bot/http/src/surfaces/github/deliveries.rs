@@ -45,20 +45,20 @@ impl Deliveries {
         }
     }
 
-    /// Begins a delivery. `Err` is why it is not served: repeated or invalid.
+    /// Begins a delivery. `None` if it was received before, or if the id is invalid.
     pub(super) async fn begin(
         self: &Arc<Self>,
         id: &str,
         now: UnixMillis,
-    ) -> Result<Result<Serving, Delivery>, StoreError> {
+    ) -> Result<Option<Serving>, StoreError> {
         match self.load().await?.0.check(id, now) {
             Delivery::First => {}
-            other => return Ok(Err(other)),
+            Delivery::Repeated | Delivery::Invalid => return Ok(None),
         }
         if !self.lock().insert(id.to_owned()) {
-            return Ok(Err(Delivery::Repeated));
+            return Ok(None);
         }
-        Ok(Ok(Serving {
+        Ok(Some(Serving {
             deliveries: Arc::clone(self),
             id: id.to_owned(),
         }))

@@ -6,9 +6,7 @@ use ars_auth::Actor;
 use ars_bot_ports::{Choices, CodeHost, IncomingMessage};
 use ars_codehost::{
     diff::Commit,
-    webhook::{
-        Attempt, Bot, Delivery, Trigger, TriggerKind, ended_pull_request, is_signed, trigger,
-    },
+    webhook::{Attempt, Bot, Trigger, TriggerKind, ended_pull_request, is_signed, trigger},
 };
 use ars_events::InputSource;
 use ars_types::{Platform, RepoSlug};
@@ -113,9 +111,8 @@ async fn serve(
     }
     let key = key_of(&trigger, &body);
     let id = key.key.as_str();
-    let serving = match begin(state, &webhooks, &key).await? {
-        Ok(serving) => serving,
-        Err(reason) => return Ok(Some(reason)),
+    let Some(serving) = begin(state, &webhooks, &key).await? else {
+        return Ok(Some(REPEATED));
     };
     if let Some(reason) = attempt(state, &webhooks, &trigger, id).await? {
         serving.record(state.core.clock().now()).await;
@@ -190,25 +187,24 @@ fn key_of(trigger: &Trigger, body: &[u8]) -> IdempotencyKey {
     }
 }
 
-/// Begins a delivery. The inner error is the reason if it was received before.
+/// Begins a delivery. `None` if it was received before.
 async fn begin(
     state: &HttpState,
     webhooks: &WebhookState,
     key: &IdempotencyKey,
-) -> Result<Result<Serving, &'static str>, Rejected> {
+) -> Result<Option<Serving>, Rejected> {
     let now = state.core.clock().now();
     let begun = webhooks
         .deliveries
         .begin(&key.key, now)
         .await
         .map_err(|_| Rejected::Unavailable)?;
-    let serving = match begun {
-        Ok(serving) => serving,
-        Err(Delivery::First | Delivery::Repeated | Delivery::Invalid) => return Ok(Err(REPEATED)),
+    let Some(serving) = begun else {
+        return Ok(None);
     };
     match state.core.queries().first_use(key).await {
-        Ok(None) => Ok(Ok(serving)),
-        Ok(Some(_)) => Ok(Err(REPEATED)),
+        Ok(None) => Ok(Some(serving)),
+        Ok(Some(_)) => Ok(None),
         Err(_) => Err(Rejected::Unavailable),
     }
 }
