@@ -19,5 +19,5 @@ pub use auth::{access::Access, viewer::Dashboard};
 pub use route::Routes;
 pub use router::{router, routes};
 pub use server::{ConnectionLimits, StreamLimits, serve};
-pub use state::{HealthPart, HttpState};
+pub use state::HttpState;
 pub use surfaces::{github, ingress, mcp};

@@ -7,7 +7,6 @@ use ars_bot_core::Core;
 use ars_bot_ports::Overload;
 use ars_wire::health::Build;
 use axum::{extract::FromRef, http::HeaderName};
-use serde_json::Value;
 
 use crate::{
     Dashboard,
@@ -17,9 +16,6 @@ use crate::{
 
 /// A caller's reads per minute for each request: a script that pages through runs needs many.
 const READS_PER_REQUEST: u32 = 10;
-
-/// A surface's field in the health probe, which is read at each request.
-pub type HealthPart = (&'static str, Arc<dyn Fn() -> Value + Send + Sync>);
 
 /// The HTTP surface's state. Cheap to clone.
 #[derive(Clone)]
@@ -48,8 +44,6 @@ pub struct HttpState {
     pub(crate) build: Arc<Build>,
     /// Used by the health probe.
     pub(crate) lag: LagMeter,
-    /// Used by the health probe: the fields of surfaces.
-    pub(crate) health: Arc<Vec<HealthPart>>,
     /// Used by the metrics; `None` if the installation serves none.
     pub(crate) metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
     /// Used by the route that authorizes a restart; `None` in a process that no edge started.
@@ -75,7 +69,6 @@ impl HttpState {
             streams: StreamLimits::default().quota(),
             build: Arc::new(build),
             lag: LagMeter::start(),
-            health: Arc::default(),
             metrics: None,
             edge_secret: None,
             crash: None,
@@ -133,13 +126,6 @@ impl HttpState {
     #[must_use]
     pub fn with_stream_limits(mut self, limits: StreamLimits) -> Self {
         self.streams = limits.quota();
-        self
-    }
-
-    /// Adds the fields of surfaces to the health probe.
-    #[must_use]
-    pub fn with_health(mut self, parts: Vec<HealthPart>) -> Self {
-        self.health = Arc::new(parts);
         self
     }
 

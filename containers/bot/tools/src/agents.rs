@@ -172,6 +172,19 @@ mod tests {
 
     #[test]
     fn agents_match_the_specification() {
+        for AgentSpec {
+            name,
+            toolset,
+            abilities,
+            ..
+        } in AGENTS
+        {
+            assert_eq!(
+                (abilities.gives_verdict, abilities.changes_code),
+                (*toolset == Toolset::Readonly, *toolset == Toolset::Full),
+                "{name}"
+            );
+        }
         let minutes = |agent: &AgentSpec| agent.budget.time_ms / MINUTE_MS;
         let table: Vec<_> = AGENTS
             .iter()

@@ -7,7 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -375,6 +375,7 @@ fn digests() -> String {
         let files = fs::read_dir(root.join(folder)).unwrap();
         paths.extend(files.map(|file| format!("{folder}/{}", file.unwrap().file_name().display())));
     }
+    assert_templates_are_listed(&root.join(DASHBOARD));
     paths.extend(FILLING.map(|file| format!("{DASHBOARD}/{file}")));
     let mut text = String::new();
     for path in paths {
@@ -382,6 +383,22 @@ fn digests() -> String {
         writeln!(text, "{}  {path}", hex::encode(digest)).unwrap();
     }
     text
+}
+
+/// Fails for a file that fills a template and is not in [`FILLING`].
+fn assert_templates_are_listed(dashboard: &Path) {
+    for folder in fs::read_dir(dashboard).unwrap() {
+        let folder = folder.unwrap();
+        if !folder.file_type().unwrap().is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(folder.path()).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.strip_prefix(dashboard).unwrap().to_str().unwrap();
+            let fills = fs::read_to_string(&path).unwrap().contains("(Template");
+            assert!(!fills || FILLING.contains(&name), "{name} is not in FILLING");
+        }
+    }
 }
 
 /// Returns the source part that a picture shows: for Rust neither comments nor tests.

@@ -142,8 +142,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         .with_crash(|| std::process::exit(CRASHED))
         .with_dashboard(dashboard)
         .with_peer_header(connections.peer_header.clone())
-        .with_edge_secret(edge_secret)
-        .with_health(surfaces.health());
+        .with_edge_secret(edge_secret);
     surfaces.report(&connected);
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());

@@ -28,10 +28,6 @@ impl Ingress {
 
 #[async_trait]
 impl Surface for Ingress {
-    fn name(&self) -> &'static str {
-        "ingress"
-    }
-
     fn secrets(&self) -> Vec<(&'static str, Secret)> {
         let secrets = self.tokens.secrets().cloned();
         secrets

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ars_auth::Secret;
 use ars_bot_core::Core;
-use ars_bot_http::{HealthPart, Routes};
+use ars_bot_http::Routes;
 use ars_bot_ports::{Channel, Channels, NobodyListens};
 use ars_types::{Platform, ReplyPath};
 use ars_wire::ledger::LiveRun;
@@ -44,14 +44,6 @@ impl Surfaces {
     pub fn routes(&self, connected: &Connected) -> Vec<Routes> {
         let routes = self.0.iter().map(|surface| surface.routes(connected));
         routes.collect()
-    }
-
-    /// Returns the fields in the health probe.
-    pub fn health(&self) -> Vec<HealthPart> {
-        let parts = self.0.iter();
-        parts
-            .filter_map(|surface| Some((surface.name(), surface.health()?)))
-            .collect()
     }
 
     /// Starts the services.

@@ -16,10 +16,6 @@ impl Mcp {
 }
 
 impl Surface for Mcp {
-    fn name(&self) -> &'static str {
-        "mcp"
-    }
-
     fn routes(&self, _connected: &Connected) -> Routes {
         mcp::routes()
     }

@@ -8,12 +8,8 @@ use ars_bot_http::Routes;
 use ars_bot_ports::{Channel, CodeHost, Documents};
 use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
-use serde_json::Value;
 
 use crate::{config::File, finding::Finding, services::Supervisor};
-
-/// Reads a field in the health probe.
-pub type Health = Arc<dyn Fn() -> Value + Send + Sync>;
 
 /// Where a surface reads its settings and secrets.
 #[derive(Clone, Copy)]
@@ -40,9 +36,6 @@ pub struct Connected {
 /// A group of entry points with their settings, read before anything is opened.
 #[async_trait]
 pub trait Surface: Send + Sync {
-    /// Returns the name, for the health probe.
-    fn name(&self) -> &'static str;
-
     /// Returns each secret with its variable. No output may contain one.
     fn secrets(&self) -> Vec<(&'static str, Secret)> {
         Vec::new()
@@ -61,11 +54,6 @@ pub trait Surface: Send + Sync {
 
     /// Logs what is accepted, when the server starts.
     fn report(&self, _connected: &Connected) {}
-
-    /// Returns this surface's field in the health probe, read at each request.
-    fn health(&self) -> Option<Health> {
-        None
-    }
 
     /// Checks the settings, for `ars doctor`.
     async fn check(&self) -> Vec<Finding> {

@@ -56,10 +56,6 @@ impl Github {
 }
 
 impl Surface for Github {
-    fn name(&self) -> &'static str {
-        "github"
-    }
-
     fn secrets(&self) -> Vec<(&'static str, Secret)> {
         let secret = self.secret.iter().cloned();
         secret

@@ -141,9 +141,7 @@ async fn restore(
         .threads()
         .claim(&message.thread_key, work, since)
         .map_err(|_| Refused::Thread)?;
-    let dropped = deliver_follow_ups(context, run, 0, &thread, &meta);
     let (handle, tracked) = register(context, live, run, stored, starts, &meta, &thread)?;
-    note_dropped(&handle, dropped);
     let (spans, root) = spans::continued(&stored.events, meta.received_at);
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
     let mut assignment = assignment(context, &message, &planned);
@@ -170,7 +168,7 @@ async fn restore(
     })
 }
 
-/// Registers the run here, and tracks it in the ledger.
+/// Delivers waiting follow-ups, registers the run here, and tracks it in the ledger.
 fn register(
     context: &RunContext,
     live: &Live,
@@ -180,6 +178,7 @@ fn register(
     meta: &Meta,
     thread: &Claim,
 ) -> Result<(RunHandle, TrackedRun), Refused> {
+    let dropped = deliver_follow_ups(context, run, 0, thread, meta);
     let state = RunState {
         attempts: starts,
         ..RunState::of_row(&run.row.state)
@@ -190,6 +189,8 @@ fn register(
         .restore(run.row.run_id.clone(), meta.facts(), origin)
         .map_err(|_| Refused::Randomness)?;
     thread.set_run(handle.id());
+    // Before the run is tracked, so that the notes are in the stored head.
+    note_dropped(&handle, dropped);
     let tracked = live.track(&handle, thread.mailbox(), stored.flushed);
     tracked.adopt_state(state);
     if starts.is_some() {

@@ -1,6 +1,6 @@
 //! Operations beside the commands: a request, and a run's events, follow-ups and stop.
 //!
-//! Not here: the routes themselves (`surfaces::ingress`, `surfaces::runs`).
+//! Not here: the routes themselves (`surfaces::ingress`, `dashboard::run`).
 
 use ars_types::{CHANNEL_NAME_MAX, RUN_ID_MAX, RunStatus, StopMode, THREAD_NAME_MAX};
 use ars_wire::{ErrorCode, ingress};

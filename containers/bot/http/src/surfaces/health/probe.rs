@@ -3,8 +3,6 @@
 //! Never authenticated, so it contains no secret. `catchUp` and `slack.since` are absent until there is a chat
 //! connection.
 
-use std::collections::BTreeMap;
-
 use ars_bot_core::DRAIN_DEADLINE;
 use ars_wire::health::{BotHealth, Chat, Process};
 use axum::{
@@ -12,33 +10,13 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use serde::Serialize;
-use serde_json::Value;
 
 use super::process;
 use crate::{respond, state::HttpState, time::iso};
 
-/// The process's health, and a field of each surface that has one.
-#[derive(Serialize)]
-struct Body {
-    #[serde(flatten)]
-    own: BotHealth,
-    #[serde(flatten)]
-    parts: BTreeMap<&'static str, Value>,
-}
-
 /// Answers with the process's health.
 pub(crate) async fn probe(State(state): State<HttpState>) -> Response {
-    let parts: BTreeMap<_, _> = state
-        .health
-        .iter()
-        .map(|(name, read)| (*name, read()))
-        .collect();
-    let body = Body {
-        own: health(&state),
-        parts,
-    };
-    let mut response = respond::json(StatusCode::OK, &body);
+    let mut response = respond::json(StatusCode::OK, &health(&state));
     response
         .headers_mut()
         .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
