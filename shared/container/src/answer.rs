@@ -4,14 +4,14 @@ use ars_auth::Rejected;
 use ars_wire::admin::Failed;
 use serde::Serialize;
 
-/// An answer in JSON.
+/// A response with a JSON body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status code.
     pub status: u16,
     /// The response body as text.
     pub body: String,
-    /// A header that the status requires.
+    /// A header beside the content type, such as `retry-after`.
     pub header: Option<(&'static str, String)>,
 }
 
@@ -24,7 +24,7 @@ impl Answer {
                 body,
                 header: None,
             },
-            // Plain data with string keys has a JSON form.
+            // Not reached, because plain data with string keys always has a JSON form.
             Err(_) => Self {
                 status: 500,
                 body: r#"{"error":"internal"}"#.to_owned(),
@@ -38,8 +38,8 @@ impl Answer {
         Self::json(status, &Failed::new(error))
     }
 
-    /// Returns the answer with a header.
-    pub fn with(self, name: &'static str, value: impl Into<String>) -> Self {
+    /// Returns the answer with this header in place of any other.
+    pub fn with_header(self, name: &'static str, value: impl Into<String>) -> Self {
         Self {
             header: Some((name, value.into())),
             ..self

@@ -1,4 +1,4 @@
-//! Options for an analysis.
+//! Options for an analysis: thresholds, and facts that the events do not show.
 
 use crate::intervals::Interval;
 
@@ -14,17 +14,17 @@ pub struct AnalysisOptions {
     pub slow_tool_ms: i64,
     /// Threshold for a slow model turn in milliseconds.
     pub slow_model_turn_ms: i64,
-    /// The stream is complete: a call without a result is a failure, not work in progress.
+    /// The run has ended: a call without a result is a failure, not work in progress.
     pub finished: bool,
-    /// The run's window: from receipt, else start, to the end, else now. With it an ended run gets
-    /// a shape.
+    /// The run's time: from the request's receipt (or the start) to the end (or now). A finished run
+    /// has a shape only with it.
     pub window: Option<Interval>,
-    /// The record's schema, 0 if the record has none. `None` for a bare stream, which is legacy if
-    /// it has no span records.
+    /// The record's schema, 0 if the record names none. Below 2 the events are read without spans;
+    /// `None`, for a stream without a record, reads them so if there are none.
     pub schema: Option<u32>,
-    /// The stream's head is missing. Streams with seqs show this without the option.
+    /// The first events are missing. Only a stream without seqs needs this option.
     pub head_trimmed: bool,
-    /// Events that exist but were elided from a live replay.
+    /// Events that a live replay left out. They exist, so they do not count as lost.
     pub elided: Option<SeqRange>,
 }
 

@@ -1,9 +1,9 @@
 //! Memory: a scope's records, their retrieval, and their store (docs/reference/memory.md).
 //!
-//! The rules are pure and separate from the store, because the bot ranks records from several
-//! scopes with the same
-//! [`Query`]. [`reading`] formats records for a prompt; [`reflection`] turns a model's answer about
-//! a run into records. Not here: calls to stores and models, permissions on scopes, and redaction.
+//! The rules are pure: a store ranks the records in its scope with a [`Query`], and the bot ranks
+//! those from several scopes with the same [`Query`]. [`reading`] formats records for a prompt;
+//! [`reflection`] turns a model's answer about a run into records. Not here: calls to stores and
+//! models, permissions on scopes, and redaction.
 #![forbid(unsafe_code)]
 
 pub mod reading;

@@ -11,7 +11,7 @@ pub fn unavailable(retry_after: u32) -> Answer {
         detail: Some("the bot is not running or is starting; try again".to_owned()),
     };
     Answer::json(ErrorCode::Unavailable.http_status(), &body)
-        .with("retry-after", retry_after.to_string())
+        .with_header("retry-after", retry_after.to_string())
 }
 
 /// Returns the response to a request after the connection failed.

@@ -15,7 +15,7 @@ use crate::{
     config::{self, HistoryStore, RunHistory},
 };
 
-/// How the stores keep runs.
+/// How much of a run the stores keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// Run history is off.
@@ -36,7 +36,7 @@ pub struct Stores {
     pub memory: Arc<dyn Memory>,
     /// Configuration documents by key.
     pub documents: Arc<dyn Documents>,
-    /// Records when schedules fire.
+    /// The store for schedule firings.
     pub schedules: Arc<dyn Schedules>,
     /// How the stores keep runs.
     pub kept: Kept,
@@ -75,7 +75,7 @@ impl Stores {
                 return Err(Failure::InvalidInput(words.into()));
             }
             Some(store) => store == Store::Worker,
-            // Even without history the Worker has memory and the configuration's documents.
+            // With an address the Worker is used even without history: it also has memory and documents.
             None => place.state_url.is_some() || history.store == Some(HistoryStore::Worker),
         };
         let transport: Arc<dyn Transport> = if to_worker {
@@ -146,8 +146,9 @@ impl Stores {
 }
 
 impl Kept {
-    /// Returns what is kept.
-    /// `--store` and `--state-url` choose the place only; a Worker always has a ledger.
+    /// Chooses by `runHistory.store`. Only `none` and `file` have no ledger.
+    ///
+    /// If `--store` or `--state-url` sends the records to a Worker, `file` has a ledger too.
     fn choose(configured: Option<HistoryStore>, to_worker: bool) -> Self {
         match configured {
             Some(HistoryStore::None) => Self::Nothing,
@@ -175,7 +176,7 @@ fn client(
     Ok(Client::over(transport, None)?)
 }
 
-/// Decorates a transport for drills.
+/// Returns the transport with the kill points of drills.
 #[cfg(feature = "kill-points")]
 fn decorated(transport: Arc<dyn Transport>) -> Result<Arc<dyn Transport>, Failure> {
     crate::kill_points::arm_transport(transport)
@@ -209,7 +210,7 @@ fn worker(history: &RunHistory, place: &Place<'_>) -> Result<Worker, Failure> {
     Ok(Worker::at(&url, token)?)
 }
 
-/// Name for a container's host. It cannot be a public name, because `.internal` is reserved.
+/// The name of this machine in a container. `.internal` is reserved, so no public host has it.
 const CONTAINER_HOST: &str = "host.docker.internal";
 
 /// Rejects an address to which a bearer must not be sent.
@@ -233,7 +234,7 @@ pub fn is_private(url: &str) -> bool {
     bare && (parsed.scheme() == "https" || (parsed.scheme() == "http" && is_local(url)))
 }
 
-/// Returns whether an address's host is this machine.
+/// Returns whether an address's host is this machine, or the machine around this container.
 pub fn is_local(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else {
         return false;

@@ -1,7 +1,7 @@
 //! The bot's HTTP surface: ingress, MCP, health probe, and the run pages with their event streams.
 //!
 //! Not here: dispatch and runs (`ars-bot-core`), tokens and grants (`ars-auth`), configuration and signals
-//! (`ars-bot-app`).
+//! (`ars`).
 #![forbid(unsafe_code)]
 
 mod auth;

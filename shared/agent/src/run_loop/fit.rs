@@ -1,4 +1,4 @@
-//! Keeps the conversation as the model accepts it: sums up turns, drops outputs and rejected files.
+//! Makes the conversation acceptable to the model: sums up turns, drops outputs, leaves out files.
 
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RunStatus, UnixMillis};
@@ -17,14 +17,15 @@ use crate::{
 
 /// Time limit for a summary, which is a single short answer like the closing call.
 const SUMMARY_CALL_MS: i64 = 3 * 60_000;
-/// Conversation size after dropping outputs, as a share of the limit in percent. A higher share
-/// would drop outputs at every step, and lose the provider's prompt cache each time.
+/// Size to which outputs are dropped, in percent of the limit, or of the current size if the model
+/// rejected that. A higher share would drop outputs at every step, and lose the provider's prompt
+/// cache each time.
 const TRIM_PERCENT: u64 = 75;
-/// Consecutive calls that may be too long before the run ends.
-const TOO_LONG: u32 = 3;
-/// Consecutive calls that may be rejected for a file before all files are left out.
+/// Consecutive rejections as too long that are answered by dropping outputs. The next ends the run.
+const MAX_TOO_LONG: u32 = 3;
+/// The consecutive rejection for a file at which all files are left out.
 const FILES_REJECTED: u32 = 3;
-/// Model calls between a failed summary and the next attempt: each sends the whole conversation.
+/// Model calls after a failed summary before the next attempt, which sends the whole conversation.
 const SUMMARY_AGAIN_AFTER: u32 = 8;
 
 impl Loop {
@@ -33,7 +34,7 @@ impl Loop {
         self.size_of(estimate_turns(self.conversation.shown()))
     }
 
-    /// Returns the best token estimate for turns with this raw estimate.
+    /// Corrects a raw token estimate by the provider's last count, or else by the fixed tokens.
     pub(super) fn size_of(&self, estimated: u64) -> u64 {
         match (self.saved.measure, self.saved.limits.context) {
             (Some(measure), _) => measure.size(estimated),
@@ -42,8 +43,7 @@ impl Loop {
         }
     }
 
-    /// Makes the next model call, or requests a summary first when the conversation exceeds the
-    /// limit.
+    /// Returns the next model call. Above the limit a summary comes first, or outputs are dropped.
     pub(super) fn ask(&mut self, now: UnixMillis) -> Vec<Action> {
         let remaining = self.remaining_ms(now);
         if let Some((cut, most_chars)) = self.worth_compacting() {
@@ -69,7 +69,8 @@ impl Loop {
     }
 
     /// Applies a summary and continues.
-    /// An answer that was refused, truncated or asks for tools is no summary and would lose the turns that it replaces.
+    ///
+    /// Only a complete answer without tool calls counts: any other would lose the replaced turns.
     pub(super) fn summed_up(&mut self, turn: &ModelTurn, now: UnixMillis) -> Vec<Action> {
         let is_whole = turn.stop == StopReason::EndTurn && calls(&turn.parts).is_empty();
         let summary = prose(&turn.parts);
@@ -90,7 +91,7 @@ impl Loop {
         actions
     }
 
-    /// Drops outputs, because there is no summary.
+    /// Continues without a summary: drops outputs, and puts off the next attempt.
     pub(super) fn not_summed_up(&mut self, now: UnixMillis) -> Vec<Action> {
         self.compacting = None;
         self.saved.summary_not_before = self.iterations.saturating_add(SUMMARY_AGAIN_AFTER);
@@ -115,7 +116,7 @@ impl Loop {
     }
 
     fn trim_to(&mut self, target: u64) -> Option<Action> {
-        // The conversation has only an estimate. The provider's surplus over it does not shrink.
+        // `trim` compares raw estimates, so the excess is subtracted from the raw estimate.
         let estimated = estimate_turns(self.conversation.shown());
         let over = self.size().saturating_sub(target);
         let dropped = self.conversation.trim(estimated.saturating_sub(over));
@@ -139,7 +140,7 @@ impl Loop {
             return self.close(why);
         }
         let target = self.size().saturating_mul(TRIM_PERCENT) / 100;
-        let dropped = if self.too_long <= TOO_LONG {
+        let dropped = if self.too_long <= MAX_TOO_LONG {
             self.trim_to(target)
         } else {
             None
@@ -179,14 +180,14 @@ impl Loop {
         actions
     }
 
-    /// Calls the model with the current conversation.
+    /// Returns a model call, and notes its purpose and the request's estimated size.
     pub(super) fn call(&mut self, purpose: Purpose, limit_ms: i64) -> Action {
         self.purpose = purpose;
         self.sent = estimate_turns(self.turns());
         Action::CallModel { purpose, limit_ms }
     }
 
-    /// Adopts the provider's count.
+    /// Corrects later estimates by the provider's count for this call.
     pub(super) fn measure(&mut self, turn: &ModelTurn) {
         if let Some(measure) = Measure::from_usage(turn.usage, self.sent) {
             self.saved.measure = Some(measure);

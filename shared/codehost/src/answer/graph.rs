@@ -1,4 +1,4 @@
-//! Classifies responses from the GraphQL API, which reports most faults in a success.
+//! Classifies responses from the GraphQL API, which reports most errors with status 200.
 
 use ars_types::UnixMillis;
 
@@ -11,15 +11,14 @@ pub struct GraphError<'a> {
     pub kind: Option<&'a str>,
     /// The error's `message` field.
     pub message: &'a str,
-    /// The operation writes, and the body has data beside the error, so it was performed in part.
+    /// The operation is a mutation and the body has data beside the error, so a part may have happened.
     pub has_written: bool,
 }
 
 /// Classifies a response from the GraphQL API.
 ///
-/// A limit that ended a mutation part-way is [`Meaning::Unavailable`]: the effect is unknown, so it
-/// is sent again only if that is harmless. A query has no effect, and waits until the limit ends,
-/// with or without data.
+/// A limit on a mutation that may have happened in part is [`Meaning::Unavailable`], so the request
+/// is sent again only if that is harmless. Any other request waits until the limit ends.
 pub fn classify_graph(
     answer: &Answer<'_>,
     error: Option<&GraphError<'_>>,

@@ -1,4 +1,4 @@
-//! Restores: from the snapshot to a verified tree. Arriving bytes and a single deadline judge them.
+//! Restores: from the snapshot to a verified tree, until a deadline or a stall ends them.
 
 use ars_types::UnixMillis;
 
@@ -8,9 +8,9 @@ use super::machine::{LastRestore, Resident};
 use super::protocol::{Action, Failure, Output, RESTORE_DEADLINE_MS, Step, TreesState};
 use super::reason::{DownCause, Stage};
 
-/// Time that must be left for the dependencies. A cache miss only costs time later.
+/// Least time left for adopting dependencies. With less they are installed when they are needed.
 const ADOPT_MIN_MS: i64 = 60_000;
-/// Restore steps without the dependencies.
+/// The steps of a restore. `AdoptDeps` is left out if too little time remains.
 const STEPS: [Step; 9] = [
     Step::AwaitRestores,
     Step::UnmountRestores,
@@ -24,7 +24,9 @@ const STEPS: [Step; 9] = [
 ];
 
 impl Resident {
-    /// Starts a restore. The state is stored before any work starts.
+    /// Starts a restore, or goes down if no snapshot has the stamp of the facts.
+    ///
+    /// The driver stores the state before it performs the actions.
     pub(super) fn begin_restore(&mut self, trees: TreesState, now: UnixMillis) -> Vec<Action> {
         let mut actions = self.drop_cycle();
         self.verified = None;
@@ -89,7 +91,7 @@ impl Resident {
                 self.refresh_after_restore(now);
                 vec![Action::Housekeep]
             }
-            // Each step has a single kind of result.
+            // The results of these two are handled above.
             _ if step == Step::Verify || step == Step::Mark => {
                 self.restore_failed("a step reported no result", now)
             }
@@ -128,7 +130,7 @@ impl Resident {
         )
     }
 
-    /// Starts again from the first step: a replaced container has an empty disk. The deadline stays.
+    /// Schedules all steps again: a replaced container has an empty disk. The deadline stays.
     fn restart_restore(&mut self, now: UnixMillis) -> Vec<Action> {
         let Some(old) = &self.cycle else {
             return Vec::new();

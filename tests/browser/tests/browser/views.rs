@@ -396,7 +396,10 @@ fn assert_templates_are_listed(dashboard: &Path) {
             let path = file.unwrap().path();
             let name = path.strip_prefix(dashboard).unwrap().to_str().unwrap();
             let fills = fs::read_to_string(&path).unwrap().contains("(Template");
-            assert!(!fills || FILLING.contains(&name), "{name} is not in FILLING");
+            assert!(
+                !fills || FILLING.contains(&name),
+                "{name} is not in FILLING"
+            );
         }
     }
 }

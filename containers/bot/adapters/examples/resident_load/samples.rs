@@ -29,7 +29,7 @@ impl Samples {
         self.times.push(time);
     }
 
-    /// Adds a call with the result.
+    /// Adds a call: a success with the duration, a call without a free user, or an error.
     pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
         match result {
             Ok(Attached::Yes | Attached::Spare) => self.times.push(time),
@@ -41,7 +41,7 @@ impl Samples {
         }
     }
 
-    /// Returns a percentile over successes by the nearest rank.
+    /// Returns a percentile over successes in milliseconds, by the nearest rank.
     fn percentile(&self, percent: usize) -> Option<f64> {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -49,7 +49,7 @@ impl Samples {
         times.get(rank - 1).map(|time| time.as_secs_f64() * 1_000.0)
     }
 
-    /// Prints them as a JSON line.
+    /// Prints the percentiles and the counts as a JSON line.
     pub fn print(&self, threads: usize, operation: &str) {
         let line = json!({
             "threads": threads, "operation": operation, "p50Ms": self.percentile(50),
@@ -60,7 +60,7 @@ impl Samples {
     }
 }
 
-/// Attaches, apart by the way to their tree.
+/// Attach calls, by spare tree or new clone. Those without a tree count with the spare.
 #[derive(Default)]
 pub struct Attaches {
     spare: Samples,
@@ -68,7 +68,7 @@ pub struct Attaches {
 }
 
 impl Attaches {
-    /// Adds an attach with the result.
+    /// Adds an attach call to the samples for the tree that it got.
     pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
         let samples = if matches!(result, Ok(Attached::Yes)) {
             &mut self.own

@@ -1,4 +1,4 @@
-//! Finds the pull request that a review was about in the stored record.
+//! Finds a review's pull request in the stored record.
 
 use ars_bot_ports::CodeHost;
 use ars_codehost::parse_slug;
@@ -14,7 +14,7 @@ pub(super) struct Target {
     pub(super) number: u64,
 }
 
-/// Returns a review's pull request: from the post, or from the target.
+/// Returns a review's pull request: that of the posted review, or else of the `run_meta` event.
 pub(super) fn target(deps: &Deps, host: &dyn CodeHost, record: &RunRecord) -> Option<Target> {
     if let Some(posted) = fact::<PostedReviewFact>(record.extra.get(POSTED_REVIEW)) {
         return Some(Target {

@@ -10,15 +10,15 @@ use super::{Found, Queries, QueryError, Reader, RunView};
 /// Most diffs that are computed at once. Each runs git over a whole tree.
 const MAX_DIFFS: usize = 2;
 
-/// Permits for these diffs.
+/// Permits for [`MAX_DIFFS`] diffs in the whole process.
 static PERMITS: Semaphore = Semaphore::const_new(MAX_DIFFS);
 
 /// The changes in a working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeDiff {
-    /// A unified diff without secrets against the thread's starting commit; empty without changes.
+    /// A redacted unified diff against the thread's starting commit; empty if nothing changed.
     Text(String),
-    /// The thread has no working tree on this machine.
+    /// The thread has no working tree, or the viewer may not see it.
     NoTree,
     /// The thread has a newer live run, which changes the tree now.
     InUse,
@@ -32,7 +32,7 @@ impl Queries {
     /// Returns a run with the current changes in the thread's working tree.
     ///
     /// The tree belongs to the thread, so it may show work by other users of the channel. A viewer
-    /// who may read a finished run only as the user therefore gets no diff.
+    /// who may read a finished run only because they started it gets [`TreeDiff::NoTree`].
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Queries {
             return TreeDiff::Busy;
         };
         let request = WorkspaceRequest::for_thread(thread);
-        // Ends git when the viewer disconnects.
+        // Ends the opening when the viewer disconnects. `Workspace::diff` takes no token.
         let cancel = CancellationToken::new();
         let _cancelled = cancel.clone().drop_guard();
         let diff = match workspaces.open(request, &cancel).await {

@@ -18,7 +18,7 @@ use super::{
     wire::TIMEOUT,
 };
 
-/// A token that may ask for help.
+/// A token that may also call `help.show`.
 const HELPED: &str = r#"{"good": {"subject": "ann", "scopes": ["dispatch", "help:read"]}}"#;
 
 struct NoChannels;
@@ -29,7 +29,7 @@ impl Channels for NoChannels {
     }
 }
 
-/// Returns the process `generation` in a service with this ledger.
+/// Starts a bot that stands for the process `generation` and shares this ledger.
 async fn process(ledger: &Arc<ScriptedLedger>, generation: &str) -> Bot {
     let capabilities = ledger.capability(generation, Arc::new(NoChannels));
     Bot::with_capabilities(
@@ -71,7 +71,7 @@ async fn malformed_key_is_named_before_the_body() {
     }
     let twice = request(&bot, "good", "a", &json!({"text": "x"})).header("idempotency-key", "a");
     assert_eq!(twice.send().await.unwrap().status(), 400);
-    // The gate precedes it.
+    // The gate checks the scope before the key.
     assert_eq!(ask(&bot, "reader", "a b", &json!({})).await.0, 403);
 }
 
@@ -94,7 +94,7 @@ async fn repeated_key_gets_the_first_answer() {
     assert_eq!(ask(&bot, "good", "other", &body).await.1["reply"], "third");
 }
 
-/// The process keeps 1,000 answers. A command leaves no record that has the answer.
+/// The process keeps 1,000 answers, and a command has no record to answer from.
 #[tokio::test]
 async fn request_with_an_evicted_answer_is_not_repeated() {
     let load = LoadLimits {
@@ -189,13 +189,13 @@ async fn another_process_answers_from_the_record() {
     let body = json!({"text": "x"});
     let first = tokio::spawn(request(&bot, "good", "k", &body).send());
     timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
-    // It waits until the other process's run ends.
+    // The second process waits until the first process's run ends.
     let waiting = tokio::spawn(request(&other, "good", "k", &body).send());
     ledger.until(|ledger| ledger.count("live") > 0).await;
     bot.model.gate.notify_one();
     let first: Value = first.await.unwrap().unwrap().json().await.unwrap();
     other.store.insert(ledger.recorded().await);
-    // The live run listing expires.
+    // The second process's listing of live runs expires.
     other.clock.advance(10_000);
     let waited = timeout(TIMEOUT, waiting).await.unwrap().unwrap().unwrap();
     assert_eq!(
@@ -249,6 +249,7 @@ async fn rejected_request_frees_its_key() {
     assert_eq!(answered.1["reply"], "now");
     let denied = ask(&bot, "good", "h", &json!({"text": "status show"})).await;
     assert_eq!((denied.0, denied.1.get("run")), (200, None));
+    // After a drain a kept answer is still given, and a freed key is rejected like a new one.
     assert!(bot.core.drain(TIMEOUT).await);
     assert_eq!(
         ask(&bot, "good", "k", &json!({"text": "x"})).await,

@@ -1,6 +1,6 @@
-//! A review's verdict and reading diff (docs/reference/agents-and-tools.md#reviews).
+//! A review's verdict, range and reading diff (docs/reference/agents-and-tools.md#reviews).
 //!
-//! The diff is for people. Not here: posting to a code host and the abridged diff.
+//! The reading diff is for people. Not here: posting to a code host, and abridging that diff.
 
 mod concurrently;
 mod observed_head;
