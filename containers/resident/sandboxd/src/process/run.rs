@@ -1,8 +1,9 @@
 //! Runs a program as a process group that ends as a whole.
 //!
 //! The group is killed before the leader is reaped, so its number cannot belong to another group
-//! yet. A step that stops also kills the processes that left the group: they have the step's tag in
-//! their environment. A confined program ends with what holds it (`crate::confine`).
+//! yet. Processes that left the group have the step's tag in their environment, and are killed after
+//! a stop and after a command in a container. A confined program ends with what holds it
+//! (`crate::confine`).
 
 use std::{
     ffi::{OsStr, OsString},
@@ -77,6 +78,7 @@ pub(crate) async fn run(
         bounds,
         input,
     } = prepare(runtime, program, streams, &tag)?;
+    let is_command_in_container = bounds.is_some();
     // The confinement may have a proxy, which the program uses until it ends.
     let Started { mut child, hold } = start(command, (confined.clone(), bounds), input)
         .await
@@ -85,7 +87,8 @@ pub(crate) async fn run(
     let stopped = until_end(&mut child, &*hold, stop).await.context(&name)?;
     drop(group);
     drop(hold);
-    if stopped.is_some() {
+    // Other users of the container could read such a process's arguments.
+    if stopped.is_some() || is_command_in_container {
         let killed = tokio::task::spawn_blocking(move || kill_tagged(&tag)).await;
         killed.map_err(io::Error::other).context("kill")?;
     }

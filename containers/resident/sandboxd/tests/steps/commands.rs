@@ -83,6 +83,26 @@ async fn command_ends_with_its_limits() {
     }
 }
 
+/// On a host the confinement ends it.
+#[tokio::test]
+async fn process_that_left_the_group_ends_with_its_command() {
+    for world in World::all().into_iter().filter(|world| world.has_users) {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world
+            .attach(&provisioned, &key, user, TreeDecision::Create)
+            .await;
+        let mark = "310.25";
+        let text = format!(
+            "setsid sh -c 'echo > left; exec sleep {mark}' > /dev/null 2>&1 &
+             until test -e left; do sleep 0.01; done"
+        );
+        let end = world.exec(&key, user, &text, 10_000).await;
+        assert_eq!(end.exit_code, 0, "{end:?}");
+        assert!(!is_running(&format!("sleep\0{mark}")));
+    }
+}
+
 #[tokio::test]
 async fn kill_reaches_all_processes_of_a_user() {
     // Other tests run at the same time and use other users.
