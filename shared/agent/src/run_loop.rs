@@ -192,7 +192,7 @@ impl Loop {
             .filter(|message| message.seq.is_none());
         Saved {
             shape: self.conversation.shape().clone(),
-            steered: volatile.cloned().collect(),
+            steered: volatile.map(Steered::without_content).collect(),
             ..self.saved.clone()
         }
     }

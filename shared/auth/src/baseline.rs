@@ -6,6 +6,20 @@ use ars_types::{CLI_LOCAL, Platform};
 
 use crate::{Actor, Grants, Ingress, Set, TokenEntry, policy::GROUPS};
 
+/// Permissions of every member of a Slack workspace. Runs, costs and deployments are not among them.
+const SLACK_ACTIONS: [&str; 10] = [
+    "help:read",
+    "config:read",
+    "repo:read",
+    "friction:read",
+    "memory:read",
+    "mcp:read",
+    "schedule:read",
+    "status:read",
+    "memory:write",
+    "mcp:write",
+];
+
 impl Actor {
     /// Returns an ingress token's holder. The scopes are the grants, and it sees only its pinned
     /// channel.
@@ -38,6 +52,16 @@ impl Actor {
                 ..Grants::default()
             },
         )
+    }
+
+    /// Returns a member of a Slack workspace, who may read most command groups and keep memories and
+    /// tool servers of their own. Agents that are not restricted are open to every actor.
+    pub fn slack(user: &str) -> Self {
+        let grants = Grants {
+            actions: Set::only(&SLACK_ACTIONS),
+            ..Grants::default()
+        };
+        Self::new(Platform::Slack.id(user), grants)
     }
 
     /// Returns an agent acting for a principal, with the intersection of both grants.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{Capability, Field, Surfaces};
+use crate::{Capability, Field, Input, Surfaces};
+
+/// The option of commands that can only plan.
+pub const DRY_RUN: &str = "dryRun";
 
 /// A command, as data. All surfaces derive from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +26,8 @@ pub struct Definition {
     pub target: Target,
     /// What an invocation does to stored or live data.
     pub effect: Effect,
+    /// Whether it needs no confirmation although it is destructive.
+    pub is_urgent: bool,
     /// The surfaces that offer it.
     pub surfaces: Surfaces,
     /// The capability that it needs.
@@ -109,6 +114,7 @@ impl Definition {
             action,
             target: Target::Command,
             effect: Effect::Read,
+            is_urgent: false,
             surfaces: Surfaces::ALL,
             capability: None,
             leaves_run: false,
@@ -171,6 +177,15 @@ impl Definition {
         Self { target, ..self }
     }
 
+    /// Marks a destructive command that helps only at once, so that nothing asks for a confirmation.
+    #[must_use]
+    pub const fn urgent(self) -> Self {
+        Self {
+            is_urgent: true,
+            ..self
+        }
+    }
+
     /// Marks a command that leaves a run record when a message invokes it.
     #[must_use]
     pub const fn leaving_run(self) -> Self {
@@ -187,6 +202,21 @@ impl Definition {
             settle: Some(settle),
             ..self
         }
+    }
+
+    /// Returns whether any input can need a confirmation.
+    pub const fn may_need_confirmation(&self) -> bool {
+        matches!(self.effect, Effect::Destructive) && !self.is_urgent
+    }
+
+    /// Returns whether an invocation needs a confirmation where a person can give one. A plan
+    /// changes nothing.
+    pub fn needs_confirmation(&self, input: &Input) -> bool {
+        let is_plan = input
+            .values
+            .get(DRY_RUN)
+            .is_some_and(|value| *value == true);
+        self.may_need_confirmation() && !is_plan
     }
 
     /// Returns the id's part before the dot.

@@ -30,7 +30,7 @@ mod validate;
 
 pub use capability::Capability;
 pub use check::check;
-pub use definition::{Definition, Effect, FieldRule, Settle, Target};
+pub use definition::{DRY_RUN, Definition, Effect, FieldRule, Settle, Target};
 pub use error::{Fault, InvalidInput};
 pub use field::{Assumed, Field, Kind, Presence};
 pub use input::Input;

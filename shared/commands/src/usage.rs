@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::{Definition, Field, Kind, coerce::rule, field::Assumed, spelling::kebab};
+use serde_json::Value;
+
+use crate::{Definition, Field, Input, Kind, coerce::rule, field::Assumed, spelling::kebab};
 
 impl Field {
     /// Returns the name on text surfaces.
@@ -48,6 +50,30 @@ impl Definition {
         words.join(" ")
     }
 
+    /// Returns the command with this input in a single line, defaults included, for people. It is
+    /// not quoted, so it may not be input again.
+    pub fn with_input(&self, input: &Input) -> String {
+        let mut words = vec![self.group().to_owned(), self.verb().to_owned()];
+        for field in self.fields() {
+            let Some(value) = input.values.get(field.name) else {
+                continue;
+            };
+            let name = kebab(field.name);
+            match value {
+                Value::Bool(true) => words.push(format!("--{name}")),
+                Value::Bool(false) => words.push(format!("--no-{name}")),
+                Value::Object(entries) => words.extend(
+                    entries
+                        .iter()
+                        .map(|(key, value)| format!("--{name}.{key} {}", plain(value))),
+                ),
+                value if self.args.contains(field) => words.push(plain(value)),
+                value => words.push(format!("--{name} {}", plain(value))),
+            }
+        }
+        words.join(" ")
+    }
+
     /// Returns the command's help.
     pub fn usage(&self) -> String {
         let mut text = format!("{}\n\nUsage: {}\n", self.about, self.form());
@@ -68,6 +94,12 @@ impl Definition {
         text.push_str(&rows("Options", self.options, option));
         text
     }
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn optional(field: &Field, text: String) -> String {
@@ -114,7 +146,7 @@ fn shown(value: Assumed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names;
+    use crate::{RawInput, names};
 
     const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists runs.")
         .with_args(&[Field::required("id", Kind::Name(&names::RUN), "the run")])
@@ -138,6 +170,17 @@ mod tests {
         assert_eq!(
             LIST.form(),
             "runs list <id> --mode soft|hard [--since-ms N] [--dry-run] [--models.<agent> PROVIDER/MODEL] [--limit N]"
+        );
+    }
+
+    #[test]
+    fn input_is_shown_with_defaults() {
+        let raw = RawInput::Text(
+            "r1234 --mode=hard --dry-run --models.coding anthropic/claude-x --since-ms 5".into(),
+        );
+        assert_eq!(
+            LIST.with_input(&LIST.validate(&raw).unwrap()),
+            "runs list r1234 --mode hard --since-ms 5 --dry-run --models.coding anthropic/claude-x --limit 50"
         );
     }
 

@@ -34,6 +34,9 @@ pub enum EventBody {
     Input {
         /// The message, with a count suffix for attachments.
         text: String,
+        /// Files that came with it, without their content.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<AttachedFile>,
         /// Where the message came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<InputSource>,
@@ -195,9 +198,9 @@ pub enum EventBody {
     },
     /// The final answer. Published once, before finish and reply; absent if the run failed.
     Answer {
-        /// The answer as its channel shows it.
+        /// The answer in canonical Markdown (`ars-answers`).
         text: String,
-        /// The answer in Markdown, if the channel's text differs from it.
+        /// The model's own text, if it differs: other emphasis, or blocks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
     },
@@ -236,6 +239,18 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+}
+
+/// A file that came with an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttachedFile {
+    /// Name as its sender named it.
+    pub name: String,
+    /// Media type, such as `image/png`.
+    pub media_type: String,
+    /// Size in bytes.
+    pub bytes: u64,
 }
 
 /// Origin of an input.
@@ -405,6 +420,15 @@ pub enum SpanStatus {
 }
 
 impl EventBody {
+    /// Returns an input. The text ends with the number of files, if there are any.
+    pub fn input(text: &str, attachments: Vec<AttachedFile>, source: Option<InputSource>) -> Self {
+        Self::Input {
+            text: with_attachment_count(text, attachments.len()),
+            attachments,
+            source,
+        }
+    }
+
     /// Returns an answer with its Markdown as text.
     pub fn answer(text: impl Into<String>) -> Self {
         Self::Answer {
@@ -424,6 +448,16 @@ impl EventBody {
             to: None,
         }
     }
+}
+
+/// Returns a message's text with the number of its files, if there are any.
+pub fn with_attachment_count(text: &str, count: usize) -> String {
+    let suffix = match count {
+        0 => return text.to_owned(),
+        1 => "(+1 attachment)".to_owned(),
+        count => format!("(+{count} attachments)"),
+    };
+    format!("{text} {suffix}").trim_start().to_owned()
 }
 
 #[cfg(test)]
@@ -452,6 +486,28 @@ mod tests {
             r#"{"type":"tool_result","tool":"bash","ok":false,"summary":"no","callId":"c1","exitCode":2,"seq":7,"at":1700000000000}"#
         );
         assert_eq!(serde_json::from_str::<Event>(&json).unwrap(), event);
+    }
+
+    #[test]
+    fn input_names_its_files() {
+        let file = |name: &str| AttachedFile {
+            name: name.into(),
+            media_type: "image/png".into(),
+            bytes: 3,
+        };
+        for (text, files, json) in [
+            ("a", vec![], r#"{"type":"input","text":"a"}"#),
+            (
+                "",
+                vec![file("x")],
+                r#"{"type":"input","text":"(+1 attachment)","attachments":[{"name":"x","mediaType":"image/png","bytes":3}]}"#,
+            ),
+        ] {
+            let input = EventBody::input(text, files, None);
+            assert_eq!(serde_json::to_string(&input).unwrap(), json);
+        }
+        let two = EventBody::input("a", vec![file("x"), file("y")], None);
+        assert!(matches!(two, EventBody::Input { text, .. } if text == "a (+2 attachments)"));
     }
 
     #[test]
@@ -499,8 +555,13 @@ mod tests {
     fn optional_fields_are_absent_until_known() {
         let meta = r#"{"type":"run_meta","agent":"coding"}"#;
         let reviewed = r#"{"type":"run_meta","agent":"review","pr":12}"#;
-        let chat = r#"{"type":"answer","text":"*done*","raw":"**done**"}"#;
-        for pinned in [meta, reviewed, chat, r#"{"type":"answer","text":"done"}"#] {
+        let changed = r#"{"type":"answer","text":"**done**","raw":"*done*"}"#;
+        for pinned in [
+            meta,
+            reviewed,
+            changed,
+            r#"{"type":"answer","text":"done"}"#,
+        ] {
             let body: EventBody = serde_json::from_str(pinned).unwrap();
             assert_eq!(serde_json::to_string(&body).unwrap(), pinned);
         }

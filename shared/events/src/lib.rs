@@ -13,8 +13,8 @@ mod untrusted;
 
 pub use checkpoint::{checkpoint_in, checkpoint_note};
 pub use event::{
-    Actor, ActorKind, ArtifactKind, DiffProvider, Event, EventBody, InputSource, MeatTokens,
-    NoteKind, SkillUpstream, SpanStatus,
+    Actor, ActorKind, ArtifactKind, AttachedFile, DiffProvider, Event, EventBody, InputSource,
+    MeatTokens, NoteKind, SkillUpstream, SpanStatus, with_attachment_count,
 };
 pub use redact::{PLACEHOLDER, Redactor, clean, redact, redact_event};
 pub use span_sink::{EndedSpan, SpanSink};

@@ -14,7 +14,7 @@ pub(crate) const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip")
 
 /// The operator's secrets (`wrangler secret put`). The root wrangler.toml lists the same names in
 /// this order.
-pub const SECRETS: [&str; 13] = [
+pub const SECRETS: [&str; 15] = [
     "MEMORY_TOKEN",
     "RESIDENT_OPERATOR_TOKEN",
     "RESIDENT_ADMIN_TOKEN",
@@ -24,13 +24,15 @@ pub const SECRETS: [&str; 13] = [
     "GITHUB_APP_PRIVATE_KEY",
     "GH_TOKEN",
     "GITHUB_WEBHOOK_SECRET",
+    "SLACK_BOT_TOKEN",
+    "SLACK_APP_TOKEN",
     "DASHBOARD_TOKEN",
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
     "SERVICE_INGRESS_TOKENS",
 ];
 /// Variables in the Worker's configuration.
-pub const VARIABLES: [&str; 14] = [
+pub const VARIABLES: [&str; 15] = [
     "PUBLIC_BASE_URL",
     "ACCESS_TEAM_DOMAIN",
     "ACCESS_AUD",
@@ -43,6 +45,7 @@ pub const VARIABLES: [&str; 14] = [
     "GITHUB_APP_ID",
     "GITHUB_APP_INSTALLATION_ID",
     "GITHUB_BASE_URL",
+    "SLACK_BASE_URL",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "RUST_LOG",
 ];

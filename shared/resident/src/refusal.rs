@@ -153,7 +153,7 @@ impl Token {
     }
 
     /// Returns the token that starts an error text, or `None` for a text with another form.
-    pub fn of_error(error: &str) -> Option<Self> {
+    fn of_error(error: &str) -> Option<Self> {
         let starts = |token: &Self| {
             let rest = error.strip_prefix(token.parts().0);
             rest.is_some_and(|rest| {

@@ -1,11 +1,12 @@
-//! Test tools: fake model vendors that validate requests like the real ones, and a fake code host.
+//! Test tools: fake model vendors that validate requests like the real ones, a fake code host and
+//! a fake chat workspace.
 //!
 //! Also the state Worker in process, the ledger as a model, storage with fault injection, gauges
 //! for soak drills, everything that hostile callers plant, a check that compares migrations with
 //! their folder, and the programs that a test can go without.
 //!
-//! Crates use this crate as a dev-dependency only (the benchmark runs its example `instant_model`
-//! as a process). An official client checks each fake vendor (`tests/models`).
+//! Crates use this crate as a dev-dependency only (the benchmark and `cargo xtask up` run
+//! its examples as processes). An official client checks each fake vendor (`tests/models`).
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,6 +19,7 @@ pub mod gauges;
 pub mod github;
 pub mod ledger;
 pub mod migrations;
+pub mod slack;
 pub mod subjects;
 
 mod configuration;

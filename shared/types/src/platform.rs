@@ -76,8 +76,11 @@ pub struct ChannelTraits {
     pub can_wait: bool,
     /// Whether messages can contain text from strangers, such as a check's name.
     pub has_untrusted_text: bool,
-    /// Whether a reply replaces the earlier reply, so that it can be repeated.
-    pub replaces_replies: bool,
+    /// Whether the same reply can be sent again: it replaces the earlier one, or is left out if that
+    /// is there.
+    pub repeats_replies: bool,
+    /// Whether a destructive command waits for the requester's confirmation.
+    pub can_confirm: bool,
 }
 
 impl ChannelTraits {
@@ -85,7 +88,8 @@ impl ChannelTraits {
     pub const PATIENT: Self = Self {
         can_wait: true,
         has_untrusted_text: false,
-        replaces_replies: false,
+        repeats_replies: false,
+        can_confirm: false,
     };
 }
 
@@ -128,7 +132,8 @@ const CLOSED: PlatformRules = PlatformRules {
 const NO_CHANNEL: ChannelTraits = ChannelTraits {
     can_wait: false,
     has_untrusted_text: true,
-    replaces_replies: false,
+    repeats_replies: false,
+    can_confirm: false,
 };
 
 /// Callers that wait at an open connection, and read the record if the run outlasts it.
@@ -147,8 +152,13 @@ const SLACK: PlatformRules = PlatformRules {
     channels: Some(ChannelRules {
         visibility: Visibility::Unknown,
         reply_path: ReplyPath::Conversation,
-        traits: ChannelTraits::PATIENT,
+        traits: ChannelTraits {
+            repeats_replies: true,
+            can_confirm: true,
+            ..ChannelTraits::PATIENT
+        },
     }),
+    is_key_subject: true,
     ..CLOSED
 };
 
@@ -174,7 +184,8 @@ const CODE_HOST: PlatformRules = PlatformRules {
         traits: ChannelTraits {
             can_wait: true,
             has_untrusted_text: true,
-            replaces_replies: true,
+            repeats_replies: true,
+            can_confirm: false,
         },
     }),
     is_key_subject: true,

@@ -48,6 +48,9 @@ pub struct BotHealth {
     pub process: Process,
     /// When the process started, as ISO time.
     pub started_at: String,
+    /// The last catch-up of chat messages, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catch_up: Option<CatchUp>,
     /// When the drain started, as ISO time, while draining.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_started_at: Option<String>,
@@ -77,10 +80,45 @@ pub struct Build {
 }
 
 /// The chat socket's state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
     /// The handshake is done.
     pub connected: bool,
+    /// When the present connection was made, as ISO time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Connections that this process has made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connects: Option<u64>,
+}
+
+/// A chat surface's part of the health body.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChatStatus {
+    /// State of the socket.
+    pub chat: Chat,
+    /// The last catch-up.
+    pub catch_up: Option<CatchUp>,
+}
+
+/// A search for missed chat messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CatchUp {
+    /// When it began, as ISO time.
+    pub last_run_at: String,
+    /// Channels that the bot is a member of.
+    pub channels: u64,
+    /// Messages that were served late.
+    pub missed: u64,
+    /// Channels that could not be read.
+    pub skipped_channels: u64,
+    /// The first failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Scopes that the token lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_scopes: Option<Vec<String>>,
 }
 
 /// Process figures.

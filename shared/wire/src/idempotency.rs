@@ -17,7 +17,7 @@ pub fn is_idempotency_key(text: &str) -> bool {
 }
 
 /// A request's idempotency key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IdempotencyKey {
     /// The caller. Different callers' keys are independent.
     pub subject: String,

@@ -1,7 +1,14 @@
-//! Runs scenarios of official Python clients (Anthropic, OpenAI, GitHub) in a virtual env.
+//! Runs scenarios of official clients: Python's in a virtual env (Anthropic, OpenAI, GitHub, Slack),
+//! and Slack's JavaScript framework on Node.
 //!
-//! Not here: the scenarios (`clients/*.py`) and their expected results (`tests/`).
+//! Not here: the scenarios (`clients`) and their expected results (`tests/`).
+#![expect(
+    clippy::expect_used,
+    reason = "a test tool that cannot go on fails the test"
+)]
 #![forbid(unsafe_code)]
+
+mod node;
 
 use ars_python::Scripts;
 use serde_json::Value;
@@ -20,6 +27,8 @@ pub enum Client {
     OpenAi,
     /// The Python package `PyGithub`.
     GitHub,
+    /// The Python package `slack_sdk`.
+    Slack,
 }
 
 impl Client {
@@ -28,6 +37,7 @@ impl Client {
             Self::Anthropic => "anthropic",
             Self::OpenAi => "openai",
             Self::GitHub => "github",
+            Self::Slack => "slack",
         }
     }
 }
@@ -44,6 +54,14 @@ pub async fn run(client: Client, scenario: &str, url: &str, input: &Value) -> Va
             input,
         )
         .await
+}
+
+/// Runs an app of Slack's framework Bolt against `url`, and returns the report.
+///
+/// # Panics
+/// When the app cannot be run, or fails.
+pub async fn run_bolt_app(url: &str, input: &Value) -> Value {
+    node::run("bolt_app.cjs", &[url], input).await
 }
 
 /// Returns the request body as parsed by the client's types, which drop unknown fields.

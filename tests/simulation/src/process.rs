@@ -87,10 +87,12 @@ impl Process {
             thread_key: ThreadKey::new(Platform::Http, "default", thread),
             visibility: Visibility::Machine,
             text: text.to_owned(),
+            attachments: Vec::new(),
             received_at: self.life.clock.now(),
             choices: Choices::default(),
             source: None,
             idempotency: None,
+            is_confirmed: false,
         };
         let core = self.core.clone();
         let way = ReplyChannel::new(Arc::clone(&self.life), id.to_owned(), None);

@@ -1,13 +1,11 @@
 //! The official tools that come as npm packages, installed once per lock file and cached.
 
 use std::{
-    fs::{self, File},
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
     time::Duration,
 };
 
-use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 /// Timeout for a tool.
@@ -98,25 +96,5 @@ fn node(packages: &Path) -> PathBuf {
 /// Returns the package folder, which a machine's first caller installs and others await.
 fn installed() -> PathBuf {
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/mcp"));
-    let pins = fs::read(here.join("package-lock.json")).expect("the lock file is readable");
-    let digest = Sha256::digest(&pins);
-    let version = hex::encode(&digest[..6]);
-    let cache = ars_workerd::cache_dir().expect("there is a cache");
-    let folder = cache.join(format!("npm-mcp-{version}"));
-    let complete = folder.join("complete");
-    fs::create_dir_all(&folder).expect("the cache is writable");
-    let lock = File::create(cache.join("npm-mcp.lock")).expect("the cache is writable");
-    lock.lock().expect("the cache can be locked");
-    // The marker is written last, so that an interrupted installation is repeated.
-    if !complete.exists() {
-        for file in ["package.json", "package-lock.json"] {
-            fs::copy(here.join(file), folder.join(file)).expect("the cache is writable");
-        }
-        let mut npm = Command::new("npm");
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&folder);
-        ars_workerd::run_tool(npm, "npm", &|_| ()).expect("npm installs the packages");
-        File::create(&complete).expect("the cache is writable");
-    }
-    folder.join("node_modules")
+    ars_workerd::cached_packages("mcp", here).expect("npm installs the packages")
 }

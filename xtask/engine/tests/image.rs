@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Longest wait for the bot's first answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum image size in bytes.
-const LIMIT: u64 = 50_000_000;
+const LIMIT: u64 = 55_000_000;
 
 /// A container that is removed when the test is over.
 struct Running<'a> {

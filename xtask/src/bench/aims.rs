@@ -107,6 +107,24 @@ pub const OVERLOAD: Aim = Aim {
     most: 2.0,
     unit: "times",
 };
+/// From a mention in a chat to its receipt.
+pub const TO_RECEIPT: Aim = Aim {
+    what: "mention to receipt, p50",
+    most: 50.0,
+    unit: "ms",
+};
+/// From a mention in a chat to the card of its run.
+pub const TO_CARD: Aim = Aim {
+    what: "mention to card, p50",
+    most: 300.0,
+    unit: "ms",
+};
+/// CPU of a core while many threads have live cards and their runs wait.
+pub const LIVE_THREADS: Aim = Aim {
+    what: "CPU of live threads",
+    most: 5.0,
+    unit: "% of a core",
+};
 /// The viewers that [`EVENT_AGE`] speaks of.
 pub const WATCHED_BY: usize = 100;
 

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::aims::Verdicts;
 use super::bot::{Programs, Which};
 use super::scale::{self, Row, Size};
-use super::{overload, residents, turns};
+use super::{chat, overload, residents, turns};
 
 /// The measurements.
 #[derive(Debug, Subcommand)]
@@ -19,6 +19,8 @@ pub enum What {
     Overload(overload::Options),
     /// Threads on a resident of this machine, beside clone and installation of the same tree
     Residents(residents::Options),
+    /// Mentions in a chat: how soon they are answered, and what many live threads cost
+    Chat(chat::Options),
 }
 
 /// How to measure the agent runtime.
@@ -56,6 +58,7 @@ pub fn run(what: &What) -> Result<()> {
         What::Loop(options) => measure_loop(options),
         What::Overload(options) => overload::run(options),
         What::Residents(options) => residents::run(options),
+        What::Chat(options) => chat::run(options),
     }
 }
 
@@ -64,7 +67,8 @@ pub fn run(what: &What) -> Result<()> {
 pub fn smoke() -> Result<()> {
     smoke_loop()?;
     overload::run(&overload::Options::smoke(&std::env::temp_dir()))?;
-    residents::run(&residents::Options::smoke(&std::env::temp_dir()))
+    residents::run(&residents::Options::smoke(&std::env::temp_dir()))?;
+    chat::run(&chat::Options::smoke(&std::env::temp_dir()))
 }
 
 /// With the bot as tests start it.

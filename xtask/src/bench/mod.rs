@@ -1,7 +1,8 @@
-//! `cargo xtask bench`: an agent turn's cost, the runtime's scaling, overload, and residents.
+//! `cargo xtask bench`: an agent turn's cost, the runtime's scaling, overload, residents, and chat.
 
 mod aims;
 mod bot;
+mod chat;
 mod command;
 mod model;
 mod overload;

@@ -22,6 +22,7 @@ use super::environment::set;
 use super::options::{Options, Store};
 use super::secrets::{DASHBOARD_TOKEN, INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
 use super::signals::Signals;
+use super::slack::RehearsalSlack;
 use super::{http, ports};
 use crate::cargo::Target;
 
@@ -70,6 +71,8 @@ pub struct Launch<'a> {
     pub state_url: Option<String>,
     /// The rehearsal host, if there is any.
     pub code_host: Option<&'a RehearsalHost>,
+    /// The rehearsal workspace, if there is any.
+    pub slack: Option<&'a RehearsalSlack>,
     /// Path to the configuration file.
     pub config: &'a Path,
 }
@@ -217,6 +220,7 @@ fn command(launch: &Launch<'_>, port: u16) -> Command {
         ars.envs(launch.secrets.residents.of_bot());
     }
     ars.envs(launch.code_host.iter().flat_map(|host| host.variables()));
+    ars.envs(launch.slack.iter().flat_map(|slack| slack.variables()));
     if let Some(model) = &launch.options.model {
         ars.args(["--model", model]);
     }

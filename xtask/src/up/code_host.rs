@@ -5,20 +5,16 @@
 //! read its repositories; writes need the app. The app's key is made at each start and given to the
 //! bot and the resident Worker only.
 
-use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::data_dir::DataDir;
 use super::options::Options;
+use super::rehearsal::Rehearsal;
 use super::{http, ports, sample};
 use crate::cargo::Target;
 
@@ -40,8 +36,6 @@ const OWN: [&str; 5] = [
 ];
 /// The name among the kept ports.
 const PART: &str = "codeHost";
-/// Longest wait for the host to listen.
-const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// Returns whether a rehearsal host stands in for a code host: no variable names a real host.
 pub fn is_wanted(variable: impl Fn(&str) -> Option<String>) -> bool {
@@ -60,8 +54,7 @@ struct Listening {
 
 /// The running host; killed when dropped. No `Debug`: it holds a secret.
 pub struct RehearsalHost {
-    child: Child,
-    listening: Listening,
+    process: Rehearsal<Listening>,
     root: PathBuf,
 }
 
@@ -75,38 +68,15 @@ impl RehearsalHost {
     ) -> Result<Self> {
         let root = data.code_host();
         let port = ports::choose(data, PART, address, options.code_host_port())?;
-        let mut child = Command::new(binary)
-            .arg("serve")
-            .arg(&root)
-            .arg(format!("{address}:{port}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            // A host that outlives a killed `up` must not hold the output open.
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("cannot start {}", binary.display()))?;
-        let stdout = child.stdout.take();
-        let found = stdout
-            .context("the code host has no standard output")
-            .and_then(listening);
-        match found {
-            Ok(listening) => Ok(Self {
-                child,
-                listening,
-                root,
-            }),
-            Err(error) => {
-                // It may have exited already.
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error)
-            }
-        }
+        let address = format!("{address}:{port}");
+        let arguments = [root.as_os_str(), address.as_ref()];
+        let process = Rehearsal::start("code host", binary, &arguments)?;
+        Ok(Self { process, root })
     }
 
     /// Returns whether it has not exited.
     pub fn is_running(&mut self) -> bool {
-        self.child.try_wait().is_ok_and(|ended| ended.is_none())
+        self.process.is_running()
     }
 
     /// Returns the variables that connect a bot to it.
@@ -114,7 +84,7 @@ impl RehearsalHost {
         let [id, installation, private_key] = self.app();
         let [app, on, key, _, base] = OWN;
         [
-            (base, &self.listening.url),
+            (base, &self.process.line.url),
             (app, id),
             (on, installation),
             (key, private_key),
@@ -128,40 +98,17 @@ impl RehearsalHost {
             installation,
             private_key,
             ..
-        } = &self.listening;
+        } = &self.process.line;
         [app_id, installation, private_key]
     }
 
     /// Returns the part that readers see.
     pub fn place(&self) -> Place {
         Place {
-            url: self.listening.url.clone(),
+            url: self.process.line.url.clone(),
             root: self.root.clone(),
         }
     }
-}
-
-impl Drop for RehearsalHost {
-    fn drop(&mut self) {
-        // It may have exited already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Waits for the line with the address; a thread drops the following lines.
-fn listening(stdout: ChildStdout) -> Result<Listening> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            // The waiting side has what it needs.
-            let _ = sender.send(line);
-        }
-    });
-    let line = receiver
-        .recv_timeout(START_LIMIT)
-        .map_err(|_| anyhow!("the code host did not start"))?;
-    serde_json::from_str(&line).context("the code host printed no address")
 }
 
 /// Where the host is.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::data_dir::{DataDir, write_private};
@@ -145,18 +145,13 @@ pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 /// Returns the bot's configuration file: the user's own, if it needs no addition. `sample` is the
-/// sample repository's origin, `added` a text in TOML that connects the residents.
-pub fn write(
-    options: &Options,
-    data: &DataDir,
-    sample: &str,
-    added: Option<&str>,
-) -> Result<PathBuf> {
+/// sample repository's origin, `added` a text in TOML for other parts, or empty.
+pub fn write(options: &Options, data: &DataDir, sample: &str, added: &str) -> Result<PathBuf> {
     let found = Effective::read(options)?;
     if let Some(own) = options
         .config
         .as_ref()
-        .filter(|_| !options.offers_sample() && !found.is_changed && added.is_none())
+        .filter(|_| !options.offers_sample() && !found.is_changed && added.is_empty())
     {
         return Ok(own.clone());
     }
@@ -166,12 +161,7 @@ pub fn write(
 }
 
 /// Returns a configuration's text with the sample, if it is offered, and with `added`.
-pub fn completed(
-    options: &Options,
-    found: Effective,
-    sample: &str,
-    added: Option<&str>,
-) -> Result<String> {
+pub fn completed(options: &Options, found: Effective, sample: &str, added: &str) -> Result<String> {
     let mut text = if options.offers_sample() {
         ensure!(
             found.format == "toml",
@@ -181,19 +171,33 @@ pub fn completed(
     } else {
         found.text
     };
-    if let Some(added) = added {
+    if !added.is_empty() {
         ensure!(
             found.format == "toml",
-            "residents are added to TOML files only"
+            "--residents and --slack add to TOML files only"
         );
-        let has_own = parsed(&text, "toml").is_some_and(|root| !root["execution"].is_null());
-        ensure!(
-            !has_own,
-            "the configuration has `execution`, which --residents adds"
-        );
+        if let Some(name) = repeated(&text, added) {
+            bail!("the configuration has `{name}`, which --residents or --slack adds");
+        }
         text.push_str(added);
     }
     Ok(text)
+}
+
+/// Returns a table that both texts have. Only grants may be spread over both.
+fn repeated(own: &str, added: &str) -> Option<String> {
+    let own = parsed(own, "toml")?;
+    let added = parsed(added, "toml")?;
+    let tables = added.as_object()?.iter();
+    let names = tables.flat_map(|(name, table)| match (name.as_str(), table) {
+        ("grants", Value::Object(grants)) => grants
+            .keys()
+            .map(|actor| format!("/grants/{actor}"))
+            .collect(),
+        _ => vec![format!("/{name}")],
+    });
+    let mut names = names.filter(|name| own.pointer(name).is_some());
+    names.next().map(|name| name[1..].replace('/', "."))
 }
 
 /// Returns a configuration's format by extension, as the bot chooses it.
@@ -233,6 +237,19 @@ mod tests {
                 (last["name"].as_str(), last["origin"].as_str()),
                 (Some(sample::NAME), Some("/a \"b\"/c"))
             );
+        }
+    }
+
+    #[test]
+    fn added_table_must_be_new() {
+        let added = "\n[grants.\"slack:U1\"]\n\n[execution]\n";
+        for (own, name) in [
+            ("", None),
+            ("[grants.\"slack:U2\"]", None),
+            ("[grants.\"slack:U1\"]", Some("grants.slack:U1")),
+            ("[execution]", Some("execution")),
+        ] {
+            assert_eq!(repeated(own, added).as_deref(), name, "{own}");
         }
     }
 

@@ -198,7 +198,7 @@ fn configuration(options: &Options, hosts: Option<&Hosts>) -> Result<(&'static s
     let own = match hosts {
         Some(hosts) => {
             let added = hosts.fleet().map(|fleet| fleet.configuration());
-            config::completed(options, found, hosts.sample(), added.as_deref())?
+            config::completed(options, found, hosts.sample(), &added.unwrap_or_default())?
         }
         None => found.text,
     };

@@ -1,4 +1,4 @@
-//! The parts beside the bot: the rehearsal host and the resident side.
+//! The parts beside the bot: the rehearsal host, the resident side and the rehearsal workspace.
 
 use std::net::Ipv4Addr;
 
@@ -13,6 +13,7 @@ use super::sample::{self, Home};
 use super::saving;
 use super::secrets::Secrets;
 use super::signals::Signals;
+use super::slack::RehearsalSlack;
 use crate::cargo;
 use crate::terminal::Step;
 
@@ -21,6 +22,7 @@ pub struct Hosts {
     // Ended first: the containers fetch from the code host.
     residents: Option<ResidentSide>,
     code_host: Option<RehearsalHost>,
+    slack: Option<RehearsalSlack>,
     sample: String,
 }
 
@@ -34,6 +36,7 @@ impl Hosts {
         secrets: &Secrets,
         ground: Option<Ground>,
     ) -> Result<Self> {
+        let slack = RehearsalSlack::start(options, data, set)?;
         if !code_host::is_wanted(set) {
             ensure!(
                 ground.is_none(),
@@ -44,6 +47,7 @@ impl Hosts {
             return Ok(Self {
                 residents: None,
                 code_host: None,
+                slack,
                 sample,
             });
         }
@@ -61,12 +65,18 @@ impl Hosts {
             residents,
             sample: host.place().sample(),
             code_host: Some(host),
+            slack,
         })
     }
 
     /// Returns the rehearsal host, if there is any.
     pub fn code_host(&self) -> Option<&RehearsalHost> {
         self.code_host.as_ref()
+    }
+
+    /// Returns the rehearsal workspace, if there is any.
+    pub fn slack(&self) -> Option<&RehearsalSlack> {
+        self.slack.as_ref()
     }
 
     /// Returns where the rehearsal host is.
@@ -99,6 +109,9 @@ impl Hosts {
             eprintln!(
                 "\nThe code host ended unexpectedly. The bot continues, without pull requests and clones."
             );
+        }
+        if self.slack.take_if(|slack| !slack.is_running()).is_some() {
+            eprintln!("\nThe Slack workspace ended unexpectedly. The bot continues, without chat.");
         }
         if self.residents.as_mut().is_some_and(ResidentSide::has_ended) {
             eprintln!(

@@ -1,6 +1,6 @@
 //! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves.
 //!
-//! Order: build, code host, residents, state Worker, bot, edge, readiness, demonstration, serving.
+//! Order: build, code host, residents, workspace, state Worker, bot, edge, readiness, demonstration, serving.
 //! On Ctrl-C, SIGTERM, a failed step or when a part ends, all started parts are stopped in reverse
 //! order.
 
@@ -19,6 +19,7 @@ mod interrupted;
 mod options;
 mod ports;
 mod ready;
+mod rehearsal;
 mod residents;
 mod sample;
 mod sandbox;
@@ -26,6 +27,7 @@ mod saving;
 mod secrets;
 mod service;
 mod signals;
+mod slack;
 mod stale_processes;
 mod workers;
 

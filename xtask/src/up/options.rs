@@ -24,8 +24,11 @@ pub struct Options {
     /// Keep the demonstration's repository warm in a resident, in a container (engine as above)
     #[arg(long)]
     pub residents: bool,
-    /// The bot's port; the other parts use the next four (free ports when left out)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65531))]
+    /// Chat with the bot in a browser: start a Slack workspace of this machine's own, and print its page
+    #[arg(long, conflicts_with = "containers")]
+    pub slack: bool,
+    /// The bot's port; the other parts use the next five (free ports when left out)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65530))]
     pub port_base: Option<u16>,
     /// Keeps everything this command makes; `.ars` in the checkout when left out
     #[arg(long, value_name = "DIR")]
@@ -85,7 +88,9 @@ impl Options {
             base..=base
         };
         let residents = self.residents.then_some(base + 4);
-        for port in [base, base + 3].into_iter().chain(workers).chain(residents) {
+        let slack = self.slack.then_some(base + 5);
+        let optional = residents.into_iter().chain(slack);
+        for port in [base, base + 3].into_iter().chain(workers).chain(optional) {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port))
                 .with_context(|| format!("port {port} cannot be had (--port-base)"))?;
         }
@@ -105,6 +110,11 @@ impl Options {
     /// The resident Worker's port; 0 lets the system choose.
     pub fn resident_port(&self) -> u16 {
         self.port_base.map_or(0, |base| base + 4)
+    }
+
+    /// The rehearsal workspace's port, unless it is free to choose.
+    pub fn slack_port(&self) -> Option<u16> {
+        self.port_base.map(|base| base + 5)
     }
 
     /// The edge Worker's port; 0 lets the system choose.
@@ -165,7 +175,7 @@ mod tests {
             (Some(8787), 8788, 8789, Some(8790))
         );
         assert_eq!(ports(&[]), (None, 0, 0, None));
-        for none in ["65532", "65535"] {
+        for none in ["65531", "65535"] {
             assert!(Line::try_parse_from(["up", "--port-base", none]).is_err());
         }
     }

@@ -12,6 +12,7 @@ use super::data_dir::write_private;
 use super::options::Options;
 use super::residents::Fleet;
 use super::secrets::Secrets;
+use super::slack::Workspace;
 
 /// Removes the file, at the start and at the end, so that no reader finds an old file.
 pub fn withdraw(options: &Options) -> Result<()> {
@@ -39,6 +40,8 @@ pub struct Addresses {
     pub code_host: Option<Place>,
     /// The resident side, if there is any.
     pub residents: Option<Fleet>,
+    /// The rehearsal workspace, if there is any.
+    pub slack: Option<Workspace>,
 }
 
 /// Writes the ready file.
@@ -67,6 +70,9 @@ fn content(addresses: &Addresses, dashboard: &Dashboard, secrets: &Secrets) -> R
     }
     if let Some(fleet) = &addresses.residents {
         ready["resident"] = fleet.ready()?;
+    }
+    if let Some(workspace) = &addresses.slack {
+        ready["slack"] = serde_json::to_value(workspace)?;
     }
     ready["tokens"] = serde_json::to_value(&secrets.tokens)?;
     Ok(ready)
@@ -112,6 +118,10 @@ mod tests {
             state: Some("http://w".into()),
             edge: Some("http://e".into()),
             code_host: Some(place),
+            slack: Some(Workspace {
+                url: "http://s/api".into(),
+                page: "http://s/#k".into(),
+            }),
             ..addresses
         };
         let whole = content(&whole, &pages, &secrets).unwrap();
@@ -120,6 +130,10 @@ mod tests {
         assert_eq!(
             whole["codeHost"],
             json!({"git": "http://c", "root": "/d/code-host"})
+        );
+        assert_eq!(
+            whole["slack"],
+            json!({"url": "http://s/api", "page": "http://s/#k"})
         );
     }
 }

@@ -24,6 +24,7 @@ use super::ready::{self, Addresses};
 use super::residents::{Fleet, Ground};
 use super::secrets::{Secrets, Token};
 use super::signals::Signals;
+use super::slack::{self, RehearsalSlack};
 use super::{config, empty_databases, sample, sandbox, stale_processes, workers};
 use crate::terminal::Step;
 use crate::{cargo, image};
@@ -109,8 +110,13 @@ impl Up<'_> {
         } = self;
         let mut hosts = Hosts::start(options, data, secrets, self.ground(None)?)?;
         let fleet = hosts.fleet();
-        let added = fleet.as_ref().map(Fleet::configuration);
-        let config = config::write(options, data, hosts.sample(), added.as_deref())?;
+        let mut added = fleet
+            .as_ref()
+            .map_or_else(String::new, Fleet::configuration);
+        if hosts.slack().is_some() {
+            added.push_str(slack::CONFIGURATION);
+        }
+        let config = config::write(options, data, hosts.sample(), &added)?;
         let mut state = match options.store {
             Store::Worker => Some(workers::start_state(
                 options,
@@ -129,6 +135,7 @@ impl Up<'_> {
             secrets,
             state_url,
             code_host: hosts.code_host(),
+            slack: hosts.slack(),
             config: &config,
         };
         let mut bot = Bot::start(&launch)?;
@@ -153,6 +160,7 @@ impl Up<'_> {
             edge: edge.as_ref().map(Workerd::url),
             code_host: hosts.place(),
             residents: fleet.clone(),
+            slack: hosts.slack().map(RehearsalSlack::workspace),
         };
         let sandbox = sandbox::lines(&self.ars, &addresses.bot, &config, &data.bot());
         let trees = fleet.map_or_else(
@@ -197,6 +205,7 @@ impl Up<'_> {
             edge: Some(url),
             code_host: hosts.as_ref().and_then(Hosts::place),
             residents: fleet.clone(),
+            slack: None,
         };
         self.serving(
             &addresses,
@@ -290,6 +299,9 @@ fn print_next_steps(
             "  residents {}  (a container for each onboarded repository)",
             fleet.url()
         );
+    }
+    if let Some(workspace) = &addresses.slack {
+        println!("  chat      {}  (a rehearsal of Slack)", workspace.page);
     }
     println!("  data      {}", data.path().display());
     // A container's bot has its own log, and runs no command.

@@ -5,6 +5,7 @@
     reason = "helpers of tests fail their test"
 )]
 
+mod chat;
 mod support;
 
 use std::fs;

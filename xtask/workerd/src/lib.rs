@@ -29,7 +29,7 @@ pub use command::{cargo, run as run_tool};
 pub use commit::commit;
 pub use config::TICK_ROUTE;
 pub use edge::{Bot, DEV_BOT_URL};
-pub use npm::{NpmTools, ensure_npm};
+pub use npm::{NpmTools, cached_packages, ensure_npm};
 pub use process::{Engine, Settings, Workerd};
 pub use resident::{RESIDENT_TOKENS, ResidentSetup, resident_settings};
 pub use tools::{

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::cache::Lock;
+use crate::cache::{Lock, cache_dir};
 use crate::{Progress, command, repo_root};
 
 /// Names the lockfile that `node_modules` was made from.
@@ -56,6 +56,32 @@ pub fn ensure_npm(progress: Progress<'_>) -> Result<NpmTools> {
         }
     }
     tools(&root.join("node_modules"))
+}
+
+/// Returns the package folder of another manifest, installed into the cache once per lock file.
+///
+/// Other callers on this machine await the installation. `manifest` is the folder with
+/// `package.json` and `package-lock.json`.
+pub fn cached_packages(name: &str, manifest: &Path) -> Result<PathBuf> {
+    let lockfile = manifest.join("package-lock.json");
+    let text =
+        fs::read(&lockfile).with_context(|| format!("cannot read {}", lockfile.display()))?;
+    let version = hex::encode(&Sha256::digest(&text)[..6]);
+    let folder = cache_dir()?.join(format!("npm-{name}-{version}"));
+    let complete = folder.join("complete");
+    let _lock = Lock::acquire(&folder)?;
+    // The marker is written last, so that an interrupted installation is repeated.
+    if !complete.exists() {
+        for file in ["package.json", "package-lock.json"] {
+            fs::copy(manifest.join(file), folder.join(file))?;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(&folder);
+        command::run(npm, "npm", &|_| ()).context("npm ci (Node 20 or newer is needed)")?;
+        fs::write(&complete, [])?;
+    }
+    Ok(folder.join("node_modules"))
 }
 
 fn tools(node_modules: &Path) -> Result<NpmTools> {

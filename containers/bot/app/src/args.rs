@@ -44,6 +44,8 @@ Environment (secrets come from nowhere else):
                                           the GitHub App; GH_TOKEN is a plain token instead
   GITHUB_BASE_URL                         an enterprise's own GitHub
   GITHUB_WEBHOOK_SECRET                   the secret of its webhooks; no secret: none are accepted
+  SLACK_BOT_TOKEN, SLACK_APP_TOKEN        Slack: both tokens of the app, or none
+  SLACK_BASE_URL                          another address of its Web API
   SERVICE_INGRESS_TOKENS                  tokens for /ingress and /mcp: {\"<token>\":{\"subject\":\"me\"}}
   DASHBOARD_TOKEN                         the secret of the run pages and of /api in mode `token`
   ACCESS_TEAM_DOMAIN, ACCESS_AUD          the access proxy in front of the run pages and of /api
@@ -198,11 +200,21 @@ pub enum Command {
     Diff(Diff),
     /// Check the installation, and name how to mend each fault
     Doctor(Doctor),
+    /// Print the needs of a surface, and check them
+    #[command(name = "setup", subcommand)]
+    SetUp(SetUp),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Follow a run of a service until it ends
     #[command(skip)]
     RunsWatch(RunsWatch),
+}
+
+/// `ars setup`.
+#[derive(Debug, Subcommand)]
+pub enum SetUp {
+    /// Print the manifest of the Slack app, and check the tokens if they are set
+    Slack,
 }
 
 /// Where things are kept and how the service is set up; the same for every command that runs requests.

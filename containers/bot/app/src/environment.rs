@@ -42,6 +42,12 @@ pub mod name {
     pub const GITHUB_BASE_URL: &str = "GITHUB_BASE_URL";
     /// Secret that signs code host webhooks. Without it they are off.
     pub const GITHUB_WEBHOOK_SECRET: &str = "GITHUB_WEBHOOK_SECRET";
+    /// Slack bot token, for the Web API.
+    pub const SLACK_BOT_TOKEN: &str = "SLACK_BOT_TOKEN";
+    /// Slack app token, for the event socket.
+    pub const SLACK_APP_TOKEN: &str = "SLACK_APP_TOKEN";
+    /// Address of Slack's Web API.
+    pub const SLACK_BASE_URL: &str = "SLACK_BASE_URL";
     /// File with the build's commit and time.
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
     /// State Worker address: the default for `--state-url`.

@@ -39,11 +39,11 @@ use ars_bot_adapters::{
 };
 
 use crate::{
-    args::Command,
+    args::{Command, SetUp},
     commands::{
         Failure, ask, completions, diff, doctor,
         registry::{self, Invocation},
-        runs_watch, serve, watch,
+        runs_watch, serve, set_up, watch,
     },
 };
 
@@ -126,6 +126,7 @@ async fn run(parsed: Parsed) -> ExitCode {
         Command::Watch(args) => watch::run(args).await,
         Command::Diff(args) => diff::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
+        Command::SetUp(SetUp::Slack) => set_up::slack().await,
         Command::RunsWatch(args) => runs_watch::run(args).await,
         Command::Completions(args) => completions::run(&args),
     };

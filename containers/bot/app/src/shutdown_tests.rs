@@ -75,10 +75,12 @@ fn message() -> IncomingMessage {
         thread_key: ThreadKey::new(Platform::Http, "default", "default"),
         visibility: Visibility::Machine,
         text: "hello".into(),
+        attachments: Vec::new(),
         received_at: 0,
         choices: Choices::default(),
         source: None,
         idempotency: None,
+        is_confirmed: false,
     }
 }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod abridge;
+mod attachments;
 mod background;
 mod claims;
 pub mod commands;
@@ -29,6 +30,7 @@ pub mod time;
 
 pub use background::{PullRequestFollower, Scheduler};
 pub use context::{Capabilities, Deps, LedgerDeps, overrides, settings};
+pub use dispatch::Amended;
 pub use error::{ChangeError, LoadError};
 pub use facade::{Core, DRAIN_DEADLINE, FollowUpError, Load};
 pub use limits::load_limits;

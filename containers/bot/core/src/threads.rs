@@ -3,6 +3,7 @@
 //! The claim across processes is the ledger's (`live`). A later message on an occupied thread finds
 //! the run to steer here. Not here: the permission to steer (`dispatch`).
 
+mod drafts;
 mod mailbox;
 mod note;
 
@@ -15,8 +16,9 @@ use ars_types::{RunId, ThreadKey, UnixMillis};
 
 use tokio_util::sync::CancellationToken;
 
-pub use mailbox::{Closed, FollowUp, Mailbox, Sender};
-pub use note::{Note, SenderFault};
+pub use drafts::{Amendment, Draft, Drafts};
+pub use mailbox::{Closed, FollowUp, Mailbox, Sender, Target};
+pub use note::{Change, Note, SenderFault};
 
 /// The threads with a live run.
 #[derive(Clone, Default)]
@@ -103,6 +105,15 @@ impl Threads {
     /// Returns a thread's owner, if it has any.
     pub fn occupant(&self, thread: &ThreadKey) -> Option<Occupant> {
         self.lock().get(thread).cloned()
+    }
+
+    /// Returns the mailboxes of all threads.
+    pub fn mailboxes(&self) -> Vec<(ThreadKey, Mailbox)> {
+        let live = self.lock();
+        let occupants = live.iter();
+        occupants
+            .map(|(thread, occupant)| (thread.clone(), occupant.mailbox.clone()))
+            .collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ThreadKey, Occupant>> {
@@ -213,11 +224,14 @@ mod tests {
         let late = FollowUp {
             note: Note {
                 text: "x".into(),
+                attachments: Vec::new(),
                 user_id: "http:a".into(),
                 received_at: 0,
                 delivery: None,
                 grants: None,
                 token: None,
+                key: None,
+                change: None,
             },
             inbox_seq: None,
             sender: None,

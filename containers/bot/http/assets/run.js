@@ -49,7 +49,7 @@ async function show() {
   }
   // A finished run begins with its answer, however many steps are shown after it.
   const answer = !isLive && events.find((event) => event.type === "answer");
-  if (answer) transcript.answer(answer.raw ?? answer.text);
+  if (answer) transcript.answer(answer.text);
   for (const event of events) queue(event, slices);
   if (!isLive && published > lastSeq) slices.push(gap(lastSeq + 1, published));
   if (isLive) return follow();

@@ -21,7 +21,7 @@ export class Transcript {
       case "context":
         return this.context(event.text);
       case "answer":
-        return this.answer(event.raw ?? event.text);
+        return this.answer(event.text);
       default:
         return this.step(event);
     }

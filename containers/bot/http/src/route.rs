@@ -81,6 +81,11 @@ pub struct Routes {
 }
 
 impl Routes {
+    /// Returns the routes of a surface that connects outwards.
+    pub fn none() -> Self {
+        Self::new(Vec::new())
+    }
+
     /// Returns routes without middleware.
     pub(crate) fn new(table: Vec<Route>) -> Self {
         Self {
@@ -126,7 +131,7 @@ impl Routes {
     }
 
     /// Returns a router with the routes, and the answers to other paths.
-    pub(crate) fn into_parts(self, state: &HttpState) -> (Router<HttpState>, Vec<Other>) {
+    pub(crate) fn into_parts(self, state: &HttpState) -> (Router<HttpState>, Vec<BoundOther>) {
         let router = self.table.into_iter().fold(Router::new(), |router, route| {
             router.route(route.path, route.handler)
         });
@@ -134,38 +139,40 @@ impl Routes {
             Some(wrap) => wrap(router, state),
             None => router,
         };
-        (router, self.others)
+        let others = self.others.into_iter().map(|other| BoundOther {
+            owns: other.owns,
+            handler: other.handler.with_state(state.clone()),
+        });
+        (router, others.collect())
     }
 }
 
 /// The answer to paths without a route that a surface claims.
-pub(crate) struct Other {
+pub(crate) struct Other<S = HttpState> {
     owns: Owns,
-    handler: MethodRouter<HttpState>,
+    handler: MethodRouter<S>,
 }
+
+/// The same with the state, as a request needs it.
+type BoundOther = Other<()>;
 
 /// Answers to paths without a route. The first that claims a path answers it.
 #[derive(Clone)]
-pub(crate) struct Others(Arc<[Other]>);
+pub(crate) struct Others(Arc<[BoundOther]>);
 
 impl Others {
     /// Returns the answers in their order.
-    pub(crate) fn new(others: Vec<Other>) -> Self {
+    pub(crate) fn new(others: Vec<BoundOther>) -> Self {
         Self(others.into())
     }
 
     /// Answers a request whose path is claimed. Hands back any other request.
-    pub(crate) async fn answer(
-        &self,
-        state: HttpState,
-        request: Request,
-    ) -> Result<Response, Request> {
+    pub(crate) async fn answer(&self, request: Request) -> Result<Response, Request> {
         let path = Spelling::parse(request.uri().path());
         let Some(other) = self.0.iter().find(|other| (other.owns)(&path)) else {
             return Err(request);
         };
-        let handler = other.handler.clone().with_state(state);
-        let Ok(response) = handler.oneshot(request).await;
+        let Ok(response) = other.handler.clone().oneshot(request).await;
         Ok(response)
     }
 }

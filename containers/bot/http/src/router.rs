@@ -24,7 +24,7 @@ pub fn router(state: HttpState, surfaces: Vec<Routes>) -> Router {
     }
     let others = Others::new(others);
     let fallback = async move |State(state): State<HttpState>, request: Request| match others
-        .answer(state.clone(), request)
+        .answer(request)
         .await
     {
         Ok(response) => response,

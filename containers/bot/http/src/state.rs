@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ars_auth::{Secret, TokenMap};
 use ars_bot_core::Core;
 use ars_bot_ports::Overload;
-use ars_wire::health::Build;
+use ars_wire::health::{Build, ChatStatus};
 use axum::{extract::FromRef, http::HeaderName};
 
 use crate::{
@@ -46,6 +46,8 @@ pub struct HttpState {
     pub(crate) lag: LagMeter,
     /// Used by the metrics; `None` if the installation serves none.
     pub(crate) metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// Used by the health probe; `None` without a chat surface.
+    pub(crate) chat: Option<Arc<dyn Fn() -> ChatStatus + Send + Sync>>,
     /// Used by the route that authorizes a restart; `None` in a process that no edge started.
     pub(crate) edge_secret: Option<Secret>,
     /// Used by the crash route.
@@ -70,6 +72,7 @@ impl HttpState {
             build: Arc::new(build),
             lag: LagMeter::start(),
             metrics: None,
+            chat: None,
             edge_secret: None,
             crash: None,
         }
@@ -133,6 +136,13 @@ impl HttpState {
     #[must_use]
     pub fn with_metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.metrics = Some(Arc::new(render));
+        self
+    }
+
+    /// Shows the chat surface's state in the health probe.
+    #[must_use]
+    pub fn with_chat(mut self, status: impl Fn() -> ChatStatus + Send + Sync + 'static) -> Self {
+        self.chat = Some(Arc::new(status));
         self
     }
 

@@ -1,11 +1,13 @@
 //! The channel port: the way back to the requester.
 
+use std::sync::Arc;
+
 use ars_agent::Role;
 use ars_types::ChannelTraits;
 use async_trait::async_trait;
 use futures::FutureExt as _;
 
-use crate::{ChannelEvent, ReplyError};
+use crate::{Attachment, AttachmentError, ChannelEvent, ReplyError};
 
 /// The channel a request came through.
 ///
@@ -18,6 +20,17 @@ pub trait Channel: Send + Sync {
 
     /// Returns the thread's earlier turns, oldest first.
     async fn history(&self) -> Vec<HistoryTurn>;
+
+    /// Reads a file again, by an attachment's reference.
+    ///
+    /// A run that continues in another process reads the files of unread messages so. A channel
+    /// without files keeps the default.
+    ///
+    /// # Errors
+    /// The channel has no such file, or did not answer. The model and the requester receive a note.
+    async fn read_attachment(&self, _reference: &str) -> Result<Arc<[u8]>, AttachmentError> {
+        Err(AttachmentError("the channel keeps no files".to_owned()))
+    }
 
     /// Sends an event, or ignores it when the channel has no form for it.
     ///
@@ -48,4 +61,6 @@ pub struct HistoryTurn {
     pub role: Role,
     /// The text, which may be empty.
     pub text: String,
+    /// Files that came with a user's turn, in their order. Those of an assistant's turn are ignored.
+    pub attachments: Vec<Attachment>,
 }

@@ -1,7 +1,10 @@
 //! A channel's events: messages to the requester, and the request's progress.
 
 use ars_types::{RunId, RunStatus};
-use ars_wire::{ErrorCode, idempotency::FirstUse};
+use ars_wire::{
+    ErrorCode,
+    idempotency::{FirstUse, IdempotencyKey},
+};
 
 use crate::{Notice, Refusal, texts};
 
@@ -33,8 +36,15 @@ pub enum ChannelEvent {
         /// The failure code, if it failed.
         failure: Option<ErrorCode>,
     },
+    /// A model received the follow-up with this idempotency key.
+    FollowUpRead(IdempotencyKey),
+    /// The command waits until the requester confirms it. Nothing was invoked. Only a channel that
+    /// can confirm receives it.
+    Confirm(Confirmation),
     /// A run was created.
     RunStarted(RunId),
+    /// This process continues a run that another process began. Events, a reply and `RunFinished` follow.
+    RunContinued(RunId),
     /// The run's cost in millionths of a dollar, if it is known, before `RunFinished`.
     RunCost(u64),
     /// The run is finished in the registry; the reply follows.
@@ -54,6 +64,19 @@ pub enum ChannelEvent {
     },
 }
 
+/// A destructive command that waits for the requester.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The requester's actor id, the only one who may confirm it.
+    pub user: String,
+    /// The message that runs the command once it is confirmed.
+    pub text: String,
+    /// The command with its arguments, without known secrets.
+    pub command: String,
+    /// What the command does, in a sentence.
+    pub about: &'static str,
+}
+
 /// A text that is sent as a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
@@ -71,11 +94,17 @@ impl ChannelEvent {
             Self::File { file, .. } => Some(file.content),
             Self::Refused(refusal) => Some(texts::refusal(&refusal)),
             Self::Notice(notice) => Some(texts::notice(&notice)),
+            Self::Confirm(confirmation) => {
+                let Confirmation { command, about, .. } = confirmation;
+                Some(format!("`{command}` needs a confirmation: {about}"))
+            }
             Self::RejectedByShutdown
             | Self::Repeated(_)
             | Self::Status(_)
             | Self::CommandAnswered { .. }
+            | Self::FollowUpRead(_)
             | Self::RunStarted(_)
+            | Self::RunContinued(_)
             | Self::RunCost(_)
             | Self::RunFinished { .. }
             | Self::RunMoved { .. } => None,

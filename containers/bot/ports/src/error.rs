@@ -31,6 +31,11 @@ pub enum StoreErrorKind {
 #[error("reply not delivered: {0}")]
 pub struct ReplyError(pub String);
 
+/// A file of an earlier message that its channel could not read again. Text for logs only.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("attachment not read: {0}")]
+pub struct AttachmentError(pub String);
+
 /// A model whose provider is not configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the model's provider is not configured. The providers are: {known}.")]

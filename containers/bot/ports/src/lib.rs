@@ -4,6 +4,7 @@
 //! tools (`ars-bot-tools`).
 #![forbid(unsafe_code)]
 
+mod attachment;
 mod certificates;
 mod channel;
 mod channel_event;
@@ -31,21 +32,22 @@ mod transcript;
 mod web;
 mod workspace;
 
+pub use attachment::{Attachment, AttachmentKind, REFERENCE_MAX_BYTES};
 pub use certificates::Certificates;
 pub use channel::{Channel, HistoryTurn};
-pub use channel_event::{ChannelEvent, TextFile};
+pub use channel_event::{ChannelEvent, Confirmation, TextFile};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
 pub use code_host::{CodeHost, CodeHostError};
 pub use documents::{Document, Documents, Replacement};
 pub use error::{
-    ModelError, ModelErrorKind, ReplyError, SourceError, StoreError, StoreErrorKind,
-    UnknownProvider, WebError, WorkspaceError,
+    AttachmentError, ModelError, ModelErrorKind, ReplyError, SourceError, StoreError,
+    StoreErrorKind, UnknownProvider, WebError, WorkspaceError,
 };
 pub use friction::FrictionRecords;
 pub use ledger::{Claim, FlushBatch, FlushResponse, Ledger, Owned, Stop};
 pub use memory::{Memory, Written};
-pub use message::{Choices, IncomingMessage};
+pub use message::{Choices, IncomingMessage, event_key};
 pub use model::{ModelClient, ModelDelta, ModelRequest, Models, RetryCause};
 pub use randomness::Randomness;
 pub use refusal::{DirectiveFault, LiveRunFacts, Notice, Overload, Refusal, ThreadRefusal};

@@ -2,8 +2,11 @@
 
 use ars_auth::Actor;
 use ars_events::InputSource;
-use ars_types::{Effort, ModelRef, RefName, ThreadKey, UnixMillis, Visibility};
+use ars_types::{Effort, ModelRef, Platform, RefName, ThreadKey, UnixMillis, Visibility};
 use ars_wire::idempotency::IdempotencyKey;
+use sha2::{Digest as _, Sha256};
+
+use crate::Attachment;
 
 /// An inbound request, converted by a channel adapter.
 #[derive(Debug, Clone)]
@@ -18,6 +21,8 @@ pub struct IncomingMessage {
     pub visibility: Visibility,
     /// The request text, untrimmed.
     pub text: String,
+    /// Files that came with it, in their order.
+    pub attachments: Vec<Attachment>,
     /// When the adapter accepted it.
     pub received_at: UnixMillis,
     /// Choices made outside the text, such as command-line flags. They override directives.
@@ -26,6 +31,20 @@ pub struct IncomingMessage {
     pub source: Option<InputSource>,
     /// The caller's idempotency key, which the run's claim stores.
     pub idempotency: Option<IdempotencyKey>,
+    /// The requester confirmed the destructive command in the text. Set only by a channel that asks
+    /// for confirmations, and by no one's input.
+    pub is_confirmed: bool,
+}
+
+/// Returns the idempotency key of a platform's event: the same identity is the same event, in each
+/// delivery and process.
+pub fn event_key(platform: Platform, identity: &[u8]) -> IdempotencyKey {
+    let digest = hex::encode(Sha256::digest(identity));
+    IdempotencyKey {
+        subject: platform.to_string(),
+        key: digest.clone(),
+        fingerprint: digest,
+    }
 }
 
 /// What a request chooses.

@@ -108,6 +108,11 @@ pub enum Overload {
         /// The maximum in bytes.
         limit: u32,
     },
+    /// The files of all requests in bytes.
+    Files {
+        /// The limit per process.
+        limit: u32,
+    },
 }
 
 /// Seconds after which a request that exceeds a limit on runs or follow-ups is worth another attempt.
@@ -125,12 +130,13 @@ impl Overload {
     /// Returns the code: the caller's own limit, or the service's.
     pub const fn error_code(self) -> ErrorCode {
         match self {
-            Self::Runs { .. } | Self::Queue { .. } => ErrorCode::Unavailable,
+            Self::Runs { .. } | Self::Queue { .. } | Self::Files { .. } => ErrorCode::Unavailable,
             _ => ErrorCode::RateLimited,
         }
     }
 
-    /// Returns the limit's setting name, which is the metric label too.
+    /// Returns the limit's setting name, which is the metric label too. The limit on files is fixed
+    /// and has a label only.
     pub const fn setting(self) -> &'static str {
         match self {
             Self::Rate { .. } => "requestsPerMinute",
@@ -140,6 +146,7 @@ impl Overload {
             Self::Queue { .. } => "queuedRuns",
             Self::FollowUps { .. } => "followUps",
             Self::FollowUpBytes { .. } => "followUpBytes",
+            Self::Files { .. } => "files",
         }
     }
 }
@@ -244,6 +251,11 @@ pub enum Notice {
     TokenRemoved {
         /// Text of the message.
         text: String,
+    },
+    /// Files of a message that the run's next process could not read again.
+    FilesLost {
+        /// The files' names.
+        names: Vec<String>,
     },
     /// The run's new owner could not be given the follow-up.
     NotRequeued {

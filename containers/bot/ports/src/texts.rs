@@ -15,7 +15,7 @@ use super::{
 /// The answer when a run panicked.
 pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
 
-/// An interrupted run's reply on a channel that replaces replies.
+/// The reply for an interrupted run, on a channel that repeats replies.
 pub const INTERRUPTED: &str =
     "⚠️ The run was interrupted before its answer. Send the request again.";
 
@@ -87,6 +87,9 @@ fn limit_words(overload: Overload) -> String {
         Overload::Queue { limit } => format!("{limit} waiting runs of all callers"),
         Overload::FollowUps { limit } => format!("{limit} unread follow-ups of a run"),
         Overload::FollowUpBytes { limit } => format!("{limit} bytes of unread follow-ups of a run"),
+        Overload::Files { limit } => {
+            format!("{limit} bytes of files in the requests of all callers")
+        }
     }
 }
 
@@ -272,6 +275,10 @@ pub fn notice(notice: &Notice) -> String {
         Notice::TokenRemoved { text } => quoting(
             "⛔ The token that sent this message is no longer configured. It was not run:",
             text,
+        ),
+        Notice::FilesLost { names } => format!(
+            "⚠️ The service was restarted and could not read these files again: {}. Send them again if they are needed.",
+            names.join(", ")
         ),
         Notice::NotRequeued { text } => quoting(
             "⏳ The run continues in another process and did not receive this message. Send it again:",

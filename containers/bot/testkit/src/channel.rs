@@ -1,11 +1,14 @@
 //! A channel that records events, and channels that all reopen as that channel.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use ars_bot_ports::{Channel, ChannelEvent, Channels, HistoryTurn, ReplyError};
+use ars_bot_ports::{AttachmentError, Channel, ChannelEvent, Channels, HistoryTurn, ReplyError};
 use ars_types::{ChannelTraits, RunId, RunStatus};
 use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
@@ -18,6 +21,8 @@ pub struct RecordingChannel {
     pub traits: ChannelTraits,
     /// The thread's earlier turns.
     pub history: Vec<HistoryTurn>,
+    /// The files that it can read again, by their references.
+    pub files: BTreeMap<String, Arc<[u8]>>,
     /// Permits each history read, if it is set.
     pub history_permit: Option<Arc<Notify>>,
     /// Whether every message fails.
@@ -38,6 +43,7 @@ impl Default for RecordingChannel {
         Self {
             traits: ChannelTraits::PATIENT,
             history: Vec::new(),
+            files: BTreeMap::new(),
             history_permit: None,
             is_broken: false,
             record: ChannelRecord::default(),
@@ -139,6 +145,11 @@ impl Channel for RecordingChannel {
             permit.notified().await;
         }
         self.history.clone()
+    }
+
+    async fn read_attachment(&self, reference: &str) -> Result<Arc<[u8]>, AttachmentError> {
+        let content = self.files.get(reference).cloned();
+        content.ok_or_else(|| AttachmentError("no such file".into()))
     }
 
     async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {

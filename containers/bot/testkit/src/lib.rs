@@ -5,5 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod channel;
+mod documents;
 
 pub use channel::{ChannelRecord, RecordingChannel, ReopenedChannel};
+pub use documents::MemoryDocuments;

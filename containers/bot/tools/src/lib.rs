@@ -16,7 +16,7 @@ mod github;
 pub mod instructions;
 mod list_files;
 mod list_skills;
-mod media;
+pub mod media;
 mod output;
 mod read_file;
 pub mod review;

@@ -7,10 +7,10 @@ use ars_agent::ToolContent;
 use base64::Engine as _;
 
 /// A PDF's media type.
-pub(super) const PDF: &str = "application/pdf";
+pub const PDF: &str = "application/pdf";
 
 /// Returns the media type for bytes a model accepts, or `None`.
-pub(super) fn sniff(bytes: &[u8]) -> Option<&'static str> {
+pub fn sniff(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),

@@ -17,7 +17,7 @@ const NUMBER_BYTES: u64 = 8;
 const PUNCTUATION_BYTES: u64 = 3;
 /// Tokens per image. Vendors scale larger images down to about this.
 pub const IMAGE_TOKENS: u64 = 1_600;
-/// Tokens for a document of a few pages. Its size in bytes does not indicate the page count.
+/// Tokens for a PDF of a few pages. Its size in bytes does not indicate the page count.
 pub const DOCUMENT_TOKENS: u64 = 10_000;
 
 /// Estimates the tokens in these turns.
@@ -42,7 +42,9 @@ fn part(part: &Part) -> u64 {
     let body = match part {
         Part::Text { text, .. } => estimate_text(text),
         Part::Image { .. } => IMAGE_TOKENS,
-        Part::Document { .. } => DOCUMENT_TOKENS,
+        Part::Document {
+            media_type, data, ..
+        } => document(media_type, data),
         Part::ToolCall { name, input, .. } => {
             estimate_text(name) + json_bytes(input).div_ceil(BYTES_PER_TOKEN)
         }
@@ -58,9 +60,18 @@ pub(super) fn content(content: &[ToolContent]) -> u64 {
     let pieces = content.iter().map(|piece| match piece {
         ToolContent::Text { text } => estimate_text(text),
         ToolContent::Image { .. } => IMAGE_TOKENS,
-        ToolContent::Document { .. } => DOCUMENT_TOKENS,
+        ToolContent::Document { media_type, data } => document(media_type, data),
     });
     pieces.sum()
+}
+
+/// A text counts as text, less the third that base64 adds.
+fn document(media_type: &str, data: &str) -> u64 {
+    if media_type.starts_with("text/") {
+        (data.len() as u64 / 4 * 3).div_ceil(BYTES_PER_TOKEN)
+    } else {
+        DOCUMENT_TOKENS
+    }
 }
 
 fn json_bytes(value: &Value) -> u64 {
@@ -114,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_a_fixed_cost_whatever_their_bytes() {
+    fn only_text_files_cost_by_their_bytes() {
         let image = |data: &str| Part::Image {
             media_type: "image/png".into(),
             data: data.into(),
@@ -133,6 +144,12 @@ mod tests {
             content: vec![document],
         };
         assert_eq!(estimate_turn(vec![result]), DOCUMENT_TOKENS + PART_TOKENS);
+        let text = Part::Document {
+            media_type: "text/plain".into(),
+            data: "A".repeat(16_000),
+            name: None,
+        };
+        assert_eq!(estimate_turn(vec![text]), 3_000 + PART_TOKENS);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ars_wire::transcript::Transcript;
 
-use super::row::{DATA_REF, PartReferences, Read, References};
+use super::row::{DATA_REF, DataReference, PartReferences, Read, References, piece_name};
 use crate::{Part, ToolContent, Turn, error::Gap};
 
 /// The turns read from a transcript.
@@ -121,21 +121,28 @@ fn fill(
     references: PartReferences,
     attachments: &Attachments,
 ) -> Result<(), String> {
-    let restore = |data: &mut String, name: Option<String>| {
-        let Some(name) = name else { return Ok(()) };
-        data.clone_from(attachments.get(&name).ok_or(name)?);
-        Ok(())
+    let restore = |data: &mut String, reference: DataReference| {
+        let Some(name) = reference.data_ref else {
+            return Ok(());
+        };
+        data.clear();
+        let mut read = |name: String| {
+            data.push_str(attachments.get(&name).ok_or(name)?);
+            Ok(())
+        };
+        match reference.data_pieces {
+            0 => read(name),
+            pieces => (0..pieces).try_for_each(|number| read(piece_name(&name, number))),
+        }
     };
     match part {
-        Part::Image { data, .. } | Part::Document { data, .. } => {
-            restore(data, references.data_ref)
-        }
+        Part::Image { data, .. } | Part::Document { data, .. } => restore(data, references.data),
         Part::ToolResult { content, .. } => content
             .iter_mut()
             .zip(references.content)
             .try_for_each(|(piece, reference)| match piece {
                 ToolContent::Image { data, .. } | ToolContent::Document { data, .. } => {
-                    restore(data, reference.data_ref)
+                    restore(data, reference)
                 }
                 ToolContent::Text { .. } => Ok(()),
             }),
@@ -274,6 +281,30 @@ mod tests {
                 data: "<t1p1c1>".into()
             }
         );
+    }
+
+    #[test]
+    fn pieces_are_joined_in_order() {
+        let large = Part::Image {
+            media_type: "image/png".into(),
+            data: "ABCD".repeat(800_000),
+        };
+        let turn = Turn {
+            role: Role::User,
+            parts: vec![large],
+        };
+        let encoded = encode(0, std::slice::from_ref(&turn), 0).unwrap();
+        let read = |attachments: Vec<Attachment>| {
+            assemble(Transcript {
+                rows: encoded.rows.clone(),
+                attachments,
+            })
+        };
+        let (mut pieces, turns) = (encoded.attachments.clone(), vec![turn]);
+        pieces.reverse();
+        assert!(read(pieces.clone()).turns == turns && pieces.len() == 3);
+        let name = pieces.remove(1).name;
+        assert_eq!(read(pieces).gap, Some(Gap::Attachment { turn: 0, name }));
     }
 
     #[test]

@@ -9,12 +9,14 @@ use serde_json::Value;
 
 use super::{
     pack::REQUEST_BYTES,
-    row::{DATA_REF, Marks, Written, size},
+    row::{DATA_PIECES, DATA_REF, Marks, Written, piece_name, size},
 };
 use crate::{Part, Role, ToolContent, Turn, error::EncodeError};
 
 /// Base64 characters above which data becomes an attachment.
 const INLINE_CHARS: usize = 1_000_000;
+/// Characters of a piece of data that does not fit in one request, and so in one stored row.
+const PIECE_CHARS: usize = 1_500_000;
 /// Maximum size of a row's JSON in bytes.
 const MAX_ROW: usize = 1_500_000;
 
@@ -84,8 +86,8 @@ impl Encoded {
                 media_type, data, ..
             } if is_large(data) => {
                 let mut light = emptied(part);
-                refer(&mut light, "", &name);
-                self.attach(name, media_type, data)?;
+                let reference = self.attach(name, media_type, data)?;
+                reference.add_to(&mut light, "");
                 self.row(
                     place,
                     &Written {
@@ -103,9 +105,8 @@ impl Encoded {
                     let Some((media_type, data)) = large(piece) else {
                         continue;
                     };
-                    let name = format!("{name}c{number}");
-                    refer(&mut light, &format!("/content/{number}"), &name);
-                    self.attach(name, media_type, data)?;
+                    let reference = self.attach(format!("{name}c{number}"), media_type, data)?;
+                    reference.add_to(&mut light, &format!("/content/{number}"));
                 }
                 self.row(
                     place,
@@ -157,22 +158,61 @@ impl Encoded {
         Ok(())
     }
 
-    fn attach(&mut self, name: String, media_type: &str, data: &str) -> Result<(), EncodeError> {
-        let attachment = Attachment {
-            name,
+    /// Adds data as an attachment, or as several when it exceeds a request.
+    fn attach(
+        &mut self,
+        name: String,
+        media_type: &str,
+        data: &str,
+    ) -> Result<Reference, EncodeError> {
+        let attachment = |name: &str, data: &str| Attachment {
+            name: name.to_owned(),
             media_type: media_type.to_owned(),
             data: data.to_owned(),
         };
-        let bytes = size(&attachment);
-        // A request holds one attachment, and a stored row slightly more than a request.
-        if bytes > REQUEST_BYTES {
-            return Err(EncodeError::AttachmentTooLarge {
-                name: attachment.name,
-                bytes,
-            });
+        let whole = attachment(&name, data);
+        if size(&whole) <= REQUEST_BYTES {
+            self.attachments.push(whole);
+            return Ok(Reference { name, pieces: 0 });
         }
-        self.attachments.push(attachment);
-        Ok(())
+        let pieces = data.as_bytes().chunks(PIECE_CHARS);
+        let reference = Reference {
+            pieces: pieces.len() as u64,
+            name,
+        };
+        for (number, piece) in (0..).zip(pieces) {
+            let name = piece_name(&reference.name, number);
+            // Base64 is ASCII. Anything else could not be read again.
+            let piece = str::from_utf8(piece).unwrap_or_default();
+            let piece = attachment(&name, piece);
+            let bytes = size(&piece);
+            if piece.data.is_empty() || bytes > REQUEST_BYTES {
+                return Err(EncodeError::AttachmentTooLarge { name, bytes });
+            }
+            self.attachments.push(piece);
+        }
+        Ok(reference)
+    }
+}
+
+/// Where a part's data is.
+struct Reference {
+    name: String,
+    /// Number of pieces; 0 for data in one attachment.
+    pieces: u64,
+}
+
+impl Reference {
+    /// Adds the reference to the object at this JSON pointer.
+    ///
+    /// No attachment has the name of data in pieces, so an older reader finds a gap there.
+    fn add_to(self, part: &mut Value, pointer: &str) {
+        if let Some(Value::Object(fields)) = part.pointer_mut(pointer) {
+            fields.insert(DATA_REF.to_owned(), Value::from(self.name));
+            if self.pieces > 0 {
+                fields.insert(DATA_PIECES.to_owned(), Value::from(self.pieces));
+            }
+        }
     }
 }
 
@@ -206,13 +246,6 @@ fn emptied(part: &Part) -> Value {
         Part::Text { .. } | Part::ToolCall { .. } | Part::Opaque { .. } => {}
     }
     serde_json::to_value(light).unwrap_or_default()
-}
-
-/// Names the attachment that holds the data for the object at this JSON pointer.
-fn refer(part: &mut Value, pointer: &str, name: &str) {
-    if let Some(Value::Object(fields)) = part.pointer_mut(pointer) {
-        fields.insert(DATA_REF.to_owned(), Value::from(name));
-    }
 }
 
 #[cfg(test)]
@@ -342,15 +375,30 @@ mod tests {
     }
 
     #[test]
-    fn oversized_data_is_rejected_with_its_name() {
-        let refused = encoded(vec![image(REQUEST_BYTES)]).unwrap_err();
-        assert!(matches!(refused, EncodeError::AttachmentTooLarge { name, .. } if name == "t4p0"));
-        assert_eq!(
-            encoded(vec![image(REQUEST_BYTES - 100)])
-                .unwrap()
-                .attachments
-                .len(),
-            1
+    fn data_above_a_request_is_stored_in_pieces() {
+        let names = |chars: usize| {
+            let encoded = encoded(vec![image(chars)]).unwrap();
+            let names = encoded.attachments.into_iter();
+            (
+                encoded.rows[0].json.clone(),
+                names.map(|piece| piece.name).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(names(REQUEST_BYTES - 100).1, ["t4p0"]);
+        let (row, pieces) = names(2 * PIECE_CHARS + 1);
+        assert_eq!(pieces, ["t4p0.0", "t4p0.1", "t4p0.2"]);
+        assert!(row.contains(r#""dataRef":"t4p0","dataPieces":3"#), "{row}");
+    }
+
+    #[test]
+    fn oversized_media_type_is_rejected() {
+        let part = Part::Image {
+            media_type: "x".repeat(REQUEST_BYTES),
+            data: "A".repeat(INLINE_CHARS + 1),
+        };
+        let refused = encoded(vec![part]).unwrap_err();
+        assert!(
+            matches!(refused, EncodeError::AttachmentTooLarge { name, .. } if name == "t4p0.0")
         );
     }
 }

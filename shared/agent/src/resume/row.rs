@@ -3,7 +3,7 @@
 //! A turn without parts is a single row with a null part, which distinguishes it from a lost turn.
 //! In a turn with several parts, the first row has their number, so that lost rows are detected.
 //! Image and document data that is too large for a row is an attachment, named by `dataRef` beside
-//! the emptied data.
+//! the emptied data. Data that is too large for a request is in several, counted by `dataPieces`.
 
 use std::io;
 
@@ -13,6 +13,14 @@ use crate::{Part, Role};
 
 /// Names the attachment that holds a part's data.
 pub(super) const DATA_REF: &str = "dataRef";
+
+/// Number of attachments with the data, where one is too small for it.
+pub(super) const DATA_PIECES: &str = "dataPieces";
+
+/// Names a piece of data that several attachments hold.
+pub(super) fn piece_name(name: &str, number: u64) -> String {
+    format!("{name}.{number}")
+}
 
 /// A row to write. `P` is a part or a part's JSON.
 #[derive(Serialize)]
@@ -57,21 +65,23 @@ pub(super) struct References {
 
 /// The references in the row's part.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct PartReferences {
-    #[serde(default)]
-    pub(super) data_ref: Option<String>,
+    #[serde(flatten)]
+    pub(super) data: DataReference,
     /// References from the pieces of a tool result.
     #[serde(default)]
-    pub(super) content: Vec<PieceReference>,
+    pub(super) content: Vec<DataReference>,
 }
 
-/// The reference from a single piece.
+/// Where data is that the row lacks.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PieceReference {
+pub(super) struct DataReference {
     #[serde(default)]
     pub(super) data_ref: Option<String>,
+    /// Number of pieces; 0 for data in one attachment.
+    #[serde(default)]
+    pub(super) data_pieces: u64,
 }
 
 /// Counts the bytes in a value's JSON without a buffer.

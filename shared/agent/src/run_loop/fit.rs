@@ -148,8 +148,12 @@ impl Loop {
         match (dropped, closing) {
             (Some(note), Some(_)) => vec![note, self.call(Purpose::Close, CLOSING_CALL_MS)],
             (Some(note), None) => vec![note, self.call(Purpose::Answer, self.remaining_ms(now))],
-            (None, Some(why)) => self.finish_closing(&why, ""),
-            (None, None) => self.finish(RunStatus::Failed, Some(reason)),
+            // Files can be the reason although little text is left.
+            (None, closing) => match (self.without_files(usize::MAX, &reason, now), closing) {
+                (Some(again), _) => again,
+                (None, Some(why)) => self.finish_closing(&why, ""),
+                (None, None) => self.finish(RunStatus::Failed, Some(reason)),
+            },
         }
     }
 
@@ -165,9 +169,21 @@ impl Loop {
         } else {
             usize::MAX
         };
+        self.without_files(turns, &reason, now)
+            .unwrap_or_else(|| self.model_failed(Some(reason), now))
+    }
+
+    /// Calls again without the files of the newest turns that have some, or returns `None` when no
+    /// turn has.
+    fn without_files(
+        &mut self,
+        turns: usize,
+        reason: &str,
+        now: UnixMillis,
+    ) -> Option<Vec<Action>> {
         let left_out = self.conversation.leave_out_files(turns);
         if left_out == 0 {
-            return self.model_failed(Some(reason), now);
+            return None;
         }
         let mut actions = vec![compacted(format!(
             "{left_out} file(s) were left out: {reason}"
@@ -177,7 +193,7 @@ impl Loop {
             (false, Some(why)) => actions.extend(self.close(why)),
             (false, None) => actions.push(self.call(Purpose::Answer, self.remaining_ms(now))),
         }
-        actions
+        Some(actions)
     }
 
     /// Returns a model call, and notes its purpose and the request's estimated size.

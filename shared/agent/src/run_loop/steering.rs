@@ -2,7 +2,7 @@
 //!
 //! Not here: who may steer, and unread messages (`Loop::unconsumed`).
 
-use ars_events::{EventBody, InputSource, NoteKind};
+use ars_events::{AttachedFile, EventBody, InputSource, NoteKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -25,9 +25,12 @@ pub struct Steered {
     pub seq: Option<u64>,
     /// The message's text, without attachments.
     pub text: String,
-    /// Images and documents with it.
+    /// The files with it as parts, and texts about them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Part>,
+    /// These files, for the event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<AttachedFile>,
     /// The message's origin, for the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<InputSource>,
@@ -105,18 +108,26 @@ impl Inbox {
     }
 }
 
+impl Steered {
+    /// Returns the message for a step record, which has no room for files. A note replaces each.
+    pub(super) fn without_content(&self) -> Self {
+        let mut message = self.clone();
+        for part in &mut message.attachments {
+            if let Part::Image { media_type, .. } | Part::Document { media_type, .. } = part {
+                *part = Part::text(format!(
+                    "[Note from the service: a file ({media_type}) was here. The run continues in another process, \
+                     which has no copy of it. Ask for it again if it is needed.]"
+                ));
+            }
+        }
+        message
+    }
+}
+
 fn events(message: &Steered) -> [EventBody; 2] {
-    let text = match message.attachments.len() {
-        0 => message.text.clone(),
-        1 => format!("{} (+1 attachment)", message.text),
-        count => format!("{} (+{count} attachments)", message.text),
-    };
-    let input = EventBody::Input {
-        text: text.trim_start().to_owned(),
-        source: message.source.clone(),
-    };
+    let (files, source) = (message.files.clone(), message.source.clone());
     [
-        input,
+        EventBody::input(&message.text, files, source),
         EventBody::note(NoteKind::FollowUp, "a follow-up was handed to the model"),
     ]
 }
@@ -147,6 +158,7 @@ mod tests {
             seq: Some(seq),
             text: text.into(),
             attachments: Vec::new(),
+            files: Vec::new(),
             source: None,
         }
     }
@@ -160,6 +172,11 @@ mod tests {
         };
         let with_image = Steered {
             attachments: vec![image.clone()],
+            files: vec![AttachedFile {
+                name: "a.png".into(),
+                media_type: "image/png".into(),
+                bytes: 1,
+            }],
             ..message(1, "one\nmore")
         };
         inbox.take(vec![with_image, message(4, "two")]);

@@ -1,7 +1,8 @@
 //! A conversation that outgrows the model's window.
 
 use ars_agent::{
-    Action, Input, Limits, Loop, ModelTurn, Part, Purpose, StopReason, ToolContent, Usage,
+    Action, Budget, Input, Limits, Loop, ModelTurn, Part, Purpose, Role, StopReason, ToolContent,
+    Turn, Usage,
     context::{ContextLimit, estimate_turns},
 };
 use ars_events::NoteKind;
@@ -234,6 +235,28 @@ fn rejected_file_is_left_out_and_the_run_goes_on() {
         (status(&actions), answer(&actions)),
         (RunStatus::Failed, "cannot read it")
     );
+}
+
+#[test]
+fn oversized_files_are_left_out_before_the_run_fails() {
+    let mut request = Turn::text(Role::User, REQUEST);
+    request.parts.push(Part::Document {
+        media_type: "application/pdf".into(),
+        data: "AAAA".into(),
+        name: Some("large.pdf".into()),
+    });
+    let budget = Budget {
+        turns: 60,
+        time_ms: 20 * MINUTE,
+    };
+    let mut run = Loop::new(budget, vec![request], START);
+    run.step(Input::Start, START);
+    let actions = run.step(Input::ContextTooLong("too large".into()), START);
+    assert_eq!(notes(&actions), [NoteKind::Compacted]);
+    assert!(is_call(&actions, Purpose::Answer));
+    assert!(!format!("{:?}", run.turns()).contains("AAAA"));
+    let actions = run.step(Input::ContextTooLong("too large".into()), START);
+    assert_eq!(status(&actions), RunStatus::Failed);
 }
 
 #[test]

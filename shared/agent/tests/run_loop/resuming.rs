@@ -94,6 +94,29 @@ fn remaining_time_continues_on_the_new_clock() {
 }
 
 #[test]
+fn step_record_has_no_file_content() {
+    let data = "A".repeat(100);
+    let image = ars_agent::Part::Image {
+        media_type: "image/png".into(),
+        data: data.clone(),
+    };
+    let mut run = new_loop(8);
+    let look = ars_agent::Steered {
+        seq: None,
+        attachments: vec![ars_agent::Part::text("label"), image],
+        ..message(0, "look")
+    };
+    run.step(Input::Steered(vec![look]), START);
+    let resumed = carried_on(&run, START, START);
+    let saved = serde_json::to_string(resumed.unconsumed()).unwrap();
+    assert!(!saved.contains(&data), "{saved}");
+    assert!(
+        saved.contains("label") && saved.contains("image/png"),
+        "{saved}"
+    );
+}
+
+#[test]
 fn messages_survive_a_resume() {
     let mut run = new_loop(8);
     play(

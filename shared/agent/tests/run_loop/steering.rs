@@ -39,9 +39,15 @@ fn several_messages_become_one_part() {
         media_type: "image/png".into(),
         data: "A".into(),
     };
+    let file = ars_events::AttachedFile {
+        name: "a.png".into(),
+        media_type: "image/png".into(),
+        bytes: 1,
+    };
     run.step(
         Input::Steered(vec![Steered {
             attachments: vec![image.clone()],
+            files: vec![file],
             ..message(1, "look")
         }]),
         START,

@@ -115,6 +115,7 @@ pub(crate) fn message(seq: u64, text: &str) -> Steered {
         seq: Some(seq),
         text: text.into(),
         attachments: Vec::new(),
+        files: Vec::new(),
         source: None,
     }
 }

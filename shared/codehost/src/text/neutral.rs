@@ -5,6 +5,8 @@
 //! invisible blank breaks each of these. The text looks the same. Text in code is broken too,
 //! because a host may decide otherwise than this module where code begins.
 
+use ars_types::is_invisible;
+
 use super::{
     cut::{cut_block, fitting, longest},
     lines::break_line,
@@ -114,11 +116,8 @@ impl CodeBlock {
 /// Returns the text without invisible characters and those that reorder others.
 fn visible(text: &str) -> String {
     let is_hidden = |char: char| {
-        matches!(char,
-            '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-            | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}')
+        is_invisible(char)
+            || matches!(char, '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
     };
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
     lines.chars().filter(|char| !is_hidden(*char)).collect()

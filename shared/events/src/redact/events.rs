@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{assignments::is_secret_name, placeholder::PLACEHOLDER, redactor::Redactor};
 use crate::{
-    EventBody, InputSource, SkillUpstream,
+    AttachedFile, EventBody, InputSource, SkillUpstream,
     summary::{COMMAND_MAX, OUTPUT_MAX},
 };
 
@@ -32,8 +32,20 @@ pub fn redact_event(body: EventBody) -> EventBody {
 fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
     let clean = |text: &mut String| redactor.clean_in_place(text);
     match &mut body {
-        EventBody::Input { text, source } => {
+        EventBody::Input {
+            text,
+            attachments,
+            source,
+        } => {
             clean(text);
+            for AttachedFile {
+                name,
+                media_type,
+                bytes: _,
+            } in attachments
+            {
+                [name, media_type].into_iter().for_each(clean);
+            }
             if let Some(InputSource { url, channel, user }) = source {
                 [url, channel, user].into_iter().flatten().for_each(clean);
             }

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::shapes::assert_engines_agree;
 use super::*;
 use crate::{
-    Actor, ActorKind, ArtifactKind, COMMAND_MAX, DiffProvider, EventBody, InputSource, NoteKind,
-    OUTPUT_MAX, SkillUpstream, SpanStatus,
+    Actor, ActorKind, ArtifactKind, AttachedFile, COMMAND_MAX, DiffProvider, EventBody,
+    InputSource, NoteKind, OUTPUT_MAX, SkillUpstream, SpanStatus,
 };
 
 /// Asserts for each pair that the first text is redacted to the second.
@@ -487,6 +487,11 @@ fn every_event(text: &str) -> Vec<EventBody> {
     vec![
         EventBody::Input {
             text: text.into(),
+            attachments: vec![AttachedFile {
+                name: text.into(),
+                media_type: text.into(),
+                bytes: 1,
+            }],
             source: Some(InputSource {
                 url: some(),
                 channel: some(),

@@ -4,6 +4,7 @@
 //! line break, a marker, markup or invisible text, so it can neither end the block nor pass for
 //! anything but a record.
 
+use ars_types::is_invisible;
 use ars_wire::memory::MemoryRecord;
 
 use crate::Scope;
@@ -51,6 +52,7 @@ pub fn inert(text: &str) -> String {
             is_apart = !line.is_empty();
             continue;
         }
+        // People who list a record must see the same text as the model.
         if c.is_control() || is_invisible(c) {
             continue;
         }
@@ -65,23 +67,6 @@ pub fn inert(text: &str) -> String {
         }
     }
     line
-}
-
-/// Returns whether the character is invisible or changes the direction of others.
-/// People who list a record must see the same text as the model. The joiners U+200C and U+200D stay, because scripts
-/// and emoji need them.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{200b}'
-            | '\u{200e}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 #[cfg(test)]

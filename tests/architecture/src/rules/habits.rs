@@ -6,6 +6,7 @@
 use proc_macro2::TokenTree;
 use regex::Regex;
 
+use super::language::pattern;
 use crate::source::each_group;
 use crate::{File, Source, Tree, Violation, at};
 
@@ -99,11 +100,6 @@ fn over_rate(what: &str, hits: Vec<Violation>, all: usize, limit: f64) -> Vec<Vi
     }
     let headline = format!("{rate:.1} in {PER}: {what}; the limit is {limit}");
     std::iter::once(headline).chain(hits).collect()
-}
-
-/// Compiles a constant pattern; a broken pattern matches nothing, which the tests below notice.
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 #[cfg(test)]

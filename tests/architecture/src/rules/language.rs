@@ -301,8 +301,8 @@ fn names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Compiles a constant pattern; a broken pattern matches nothing, which the tests below notice.
-fn pattern(text: &str) -> Regex {
+/// Compiles a constant pattern.
+pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 

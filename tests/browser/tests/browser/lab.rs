@@ -220,6 +220,7 @@ fn lab(bot: &Bot, run: &RunHandle) {
     };
     run.publish(EventBody::Input {
         text: "please hurry".into(),
+        attachments: Vec::new(),
         source: Some(source),
     });
     say(run, "Only prose, without a call.");

@@ -6,6 +6,7 @@
     reason = "tests"
 )]
 
+mod chat;
 mod driver;
 #[path = "../../../../containers/bot/http/tests/http/fleet.rs"]
 mod fleet;

@@ -9,6 +9,7 @@ use super::support::{Bot, say};
 pub fn ask(run: &RunHandle, text: &str) {
     run.publish(EventBody::Input {
         text: text.into(),
+        attachments: Vec::new(),
         source: None,
     });
 }

@@ -106,6 +106,7 @@ async fn message_of_unknown_fate_is_dropped() {
         }
         run.publish(EventBody::Input {
             text: "of a dead process".into(),
+            attachments: Vec::new(),
             source: None,
         });
         browser.open(&bot.url(&live)).await;

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    chat,
     driver::Browser,
     fleet::fleet,
     lab::STOPPED_CLOCK,
@@ -41,13 +42,15 @@ pub const VIEWS: [(&str, u32, &str); 3] = [
 ];
 
 /// Pages with pictures in the documentation.
-const PAGES: usize = 11;
+const PAGES: usize = 12;
 /// The source parts that a picture shows. They are the templates, their assets, and the code that
 /// fills the templates. The code that finds a page's facts is much wider and changes for other
 /// reasons, so it is no source.
-const SOURCES: [&str; 2] = [
+const SOURCES: [&str; 4] = [
     "containers/bot/http/templates",
     "containers/bot/http/assets",
+    "shared/testkit/assets/slack",
+    "shared/slack/src/card",
 ];
 /// The folder with the code that fills the templates.
 const DASHBOARD: &str = "containers/bot/http/src/dashboard";
@@ -325,12 +328,23 @@ async fn every_page_is_accessible_and_fits() {
     with_browser(async |browser| {
         browser.at_start(STOPPED_CLOCK).await;
         let (bot, pages) = every_page(browser).await;
+        let (slack, _connected) = chat::workspace().await;
+        let mut pages: Vec<_> = pages
+            .iter()
+            .map(|(name, path)| (*name, bot.url(path)))
+            .collect();
+        pages.push(("chat", slack.page()));
         assert_eq!(pages.len(), PAGES);
-        for (name, path) in &pages {
+        for (name, address) in &pages {
             for (view, width, scheme) in VIEWS {
                 browser.look(width, scheme).await;
-                browser.open(&bot.url(path)).await;
+                browser.open(address).await;
                 browser.wait("document.readyState === 'complete'").await;
+                if *name == "chat" {
+                    browser
+                        .wait("document.querySelectorAll('.card').length === 3")
+                        .await;
+                }
                 if name.ends_with("run") {
                     browser
                         .wait("document.querySelectorAll('.call').length > 1")

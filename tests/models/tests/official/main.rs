@@ -9,6 +9,7 @@ mod anthropic;
 mod github;
 mod openai;
 mod ours;
+mod slack;
 
 use serde_json::{Value, json};
 

@@ -209,10 +209,12 @@ pub fn message(thread: &str, text: &str) -> IncomingMessage {
         thread_key: ThreadKey::new(Platform::Http, "default", thread),
         visibility: Visibility::Machine,
         text: text.into(),
+        attachments: Vec::new(),
         received_at: 1_800_000_000_000,
         choices: Choices::default(),
         source: None,
         idempotency: None,
+        is_confirmed: false,
     }
 }
 

@@ -10,5 +10,6 @@ mod soak;
 mod viewers;
 mod watched;
 
+pub use self::figures::{mb, percentile, spread};
 pub use self::rows::run;
 pub use self::size::{Row, Size};

@@ -1,6 +1,7 @@
 //! Converts turns to messages, for both vendors' encoders.
 
 use ars_agent::{Part, Role, Turn};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 /// A message in a request.
@@ -55,6 +56,17 @@ pub(super) fn object(input: &Value) -> Value {
 pub(super) fn omitted(media_type: &str, name: Option<&str>) -> String {
     let name = name.unwrap_or("unnamed");
     format!("[file {name} ({media_type}) left out: this model's API does not accept it]")
+}
+
+/// Returns a text document's text, or `None` for another document and for a blank one.
+pub(super) fn text_of(media_type: &str, data: &str) -> Option<String> {
+    if !media_type.starts_with("text/") {
+        return None;
+    }
+    let bytes = BASE64_STANDARD.decode(data).ok()?;
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|text| !text.trim().is_empty())
 }
 
 #[cfg(test)]

@@ -144,6 +144,11 @@ async fn result_images_move_to_the_user_message() {
                 data: "JVBE".into(),
                 name: Some("a.pdf".into()),
             },
+            Part::Document {
+                media_type: "text/plain".into(),
+                data: "aGk=".into(),
+                name: Some("a.txt".into()),
+            },
             Part::Opaque {
                 api: "anthropic".into(),
                 block: json!({"type": "thinking"}),
@@ -169,7 +174,8 @@ async fn result_images_move_to_the_user_message() {
             .unwrap()
             .contains("file a.pdf")
     );
-    assert_eq!(user["content"].as_array().unwrap().len(), 3);
+    assert_eq!(user["content"][3]["text"], json!("[file a.txt]\nhi"));
+    assert_eq!(user["content"].as_array().unwrap().len(), 4);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod reconnect;
 pub mod registry;
 pub mod runs_watch;
 pub mod serve;
+pub mod set_up;
 pub mod watch;
 
 pub use crate::error::{Failure, interrupted};

@@ -34,6 +34,7 @@ use crate::{
     },
     shutdown::{self, ShutdownCause, ShutdownOutcome},
     signals::{Signals, StopSignal},
+    surfaces::Surfaces,
     terminal,
     tree_folder::TreeFolderLock,
 };
@@ -65,6 +66,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
         core,
         telemetry,
         mut supervisor,
+        surfaces,
         server,
         _data_dir,
         tree_folder: _locked,
@@ -74,6 +76,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
         signal = signals.next() => ShutdownCause::Signal(signal),
         service = supervisor.failure() => ShutdownCause::ServiceFailed(service),
     };
+    surfaces.drain();
     let outcome = shutdown::shut_down(&core, &mut signals, cause, &server).await;
     supervisor.shut_down(SERVICES_LIMIT).await;
     telemetry.finish(TELEMETRY_LIMIT).await;
@@ -91,6 +94,7 @@ struct Started {
     core: Core,
     telemetry: Telemetry,
     supervisor: Supervisor,
+    surfaces: Surfaces,
     server: services::Handle,
     /// Held until the process ends.
     _data_dir: Option<DataDirLock>,
@@ -142,13 +146,13 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         .with_crash(|| std::process::exit(CRASHED))
         .with_dashboard(dashboard)
         .with_peer_header(connections.peer_header.clone())
-        .with_edge_secret(edge_secret);
+        .with_edge_secret(edge_secret)
+        .with_chat(surfaces.chat_probe());
     surfaces.report(&connected);
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }
     let mut supervisor = background_services(&core);
-    surfaces.start(&core, &mut supervisor);
     if let Some(max_bytes) = disk_limit {
         supervisor.start(DiskService {
             core: core.clone(),
@@ -163,19 +167,25 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         surfaces: surfaces.routes(&connected),
         limits: connections,
     });
-    terminal::print(&format!(
-        "{}\n",
-        serde_json::json!({ "listening": format!("http://{address}") })
-    ))?;
+    // Behind the HTTP server, so that the probe answers before a chat socket connects.
+    surfaces.start(&core, &mut supervisor);
+    print_address(address)?;
     reported.log(address, history(&core));
     Ok(Started {
         core,
         telemetry,
         supervisor,
+        surfaces,
         server,
         _data_dir: data_dir,
         tree_folder,
     })
+}
+
+/// Prints where the server listens, for whatever started it.
+fn print_address(address: SocketAddr) -> Result<(), Failure> {
+    let listening = serde_json::json!({ "listening": format!("http://{address}") });
+    Ok(terminal::print(&format!("{listening}\n"))?)
 }
 
 /// Starts the residents of this machine. Without them the service works on local trees.

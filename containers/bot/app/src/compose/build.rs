@@ -133,21 +133,21 @@ impl Plan {
             pages: self.settings.public_base_url.clone(),
         };
         let surfaces = self.surfaces;
-        let ledger = if keeps_ledger {
-            let channels = surfaces.clone().into_channels(connected.clone());
-            Some(ledger(
-                stores.live,
-                are_stores_shared,
-                self.are_tokens_known,
-                channels,
-            )?)
-        } else {
-            None
-        };
-        let trees: Arc<dyn WorkspaceProvider> = match &residents {
-            Some(residents) => residents.workspaces.clone(),
-            None => workspaces.clone(),
-        };
+        if self.serves {
+            surfaces.open(&connected)?;
+        }
+        let channels = surfaces.clone().into_channels(connected.clone());
+        let ledger = keeps_ledger
+            .then(|| {
+                ledger(
+                    stores.live,
+                    are_stores_shared,
+                    self.are_tokens_known,
+                    channels,
+                )
+            })
+            .transpose()?;
+        let trees = trees(residents.as_ref(), &workspaces);
         let deps = Deps {
             clock: Arc::new(SystemClock),
             models: Arc::new(catalog),
@@ -228,6 +228,17 @@ impl Plan {
             &self.data_dir,
             onboards,
         )
+    }
+}
+
+/// Returns the workspaces of runs: those of residents, else those on the local disk.
+fn trees(
+    residents: Option<&InstalledResidents>,
+    local: &Arc<GitWorkspaces>,
+) -> Arc<dyn WorkspaceProvider> {
+    match residents {
+        Some(residents) => residents.workspaces.clone(),
+        None => local.clone(),
     }
 }
 

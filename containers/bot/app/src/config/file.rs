@@ -20,7 +20,7 @@ use super::{
     review::Review,
     scopes, spending,
 };
-use crate::surfaces::github::Webhook;
+use crate::surfaces::{github::Webhook, slack::SlackTable};
 
 /// The file as written.
 #[derive(Debug, Default, Deserialize)]
@@ -75,14 +75,26 @@ pub struct File {
     pub dashboard: dashboard::Dashboard,
     /// Reading diffs for reviews.
     pub review: Review,
+    /// The form of answers.
+    pub output: Output,
     /// Actors for code host logins.
     pub webhook: Webhook,
+    /// The chat platform Slack.
+    pub slack: SlackTable,
     /// Reports about recurring friction.
     #[serde(alias = "self_improvement")]
     pub self_improvement: SelfImprovement,
     /// How run records are kept.
     #[serde(alias = "run_history")]
     pub run_history: RunHistory,
+}
+
+/// Settings in the `[output]` table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct Output {
+    /// Models write answers in blocks.
+    pub structured: bool,
 }
 
 /// Settings in the `[defaults]` table.

@@ -93,6 +93,7 @@ impl File {
             load: self.limits.load(),
             public_base_url: public_base_url.map(|url| url.trim_end_matches('/').to_owned()),
             include_context: self.run_history.include_context,
+            structured_output: self.output.structured,
             report_min_runs: self.self_improvement.min_runs,
             proposals,
             reading_diff: self

@@ -279,6 +279,7 @@ fn in_camel_case() -> serde_json::Value {
         },
         "execution": { "type": "local" },
         "workspaceDir": "/srv/trees",
+        "output": { "structured": true },
         "telemetry": { "otlpEndpoint": "http://127.0.0.1:4318" },
         "selfImprovement": { "minRuns": 3, "repo": "acme/app", "label": "friction", "top": 2 },
         "runHistory": {
@@ -339,7 +340,9 @@ fn formats_and_spellings_load_one_configuration() {
     assert_ne!(camel, snake);
     let expected = format!("{:?}", parse(&camel.to_string(), Format::Json).unwrap());
     assert!(
-        expected.contains("STATE_KEY") && expected.contains("include_context: false"),
+        expected.contains("STATE_KEY")
+            && expected.contains("include_context: false")
+            && expected.contains("structured: true"),
         "{expected}"
     );
     for value in [camel, snake] {

@@ -7,16 +7,18 @@ use ars_bot_core::Core;
 use ars_bot_http::Routes;
 use ars_bot_ports::{Channel, Channels, NobodyListens};
 use ars_types::{Platform, ReplyPath};
-use ars_wire::ledger::LiveRun;
+use ars_wire::{health::ChatStatus, ledger::LiveRun};
 
-use super::{Connected, Sources, Surface, github::Github, ingress::Ingress, mcp::Mcp};
-use crate::{error::ConfigError, finding::Finding, services::Supervisor};
+use super::{
+    Connected, Sources, Surface, github::Github, ingress::Ingress, mcp::Mcp, slack::Slack,
+};
+use crate::{commands::Failure, error::ConfigError, finding::Finding, services::Supervisor};
 
 /// Reads a surface's settings.
 type Read = fn(Sources<'_>) -> Result<Box<dyn Surface>, ConfigError>;
 
 /// Every surface. A new one is a line here.
-const SURFACES: [Read; 3] = [Ingress::read, Mcp::read, Github::read];
+const SURFACES: [Read; 4] = [Ingress::read, Mcp::read, Github::read, Slack::read];
 
 /// Reads the settings of all surfaces.
 ///
@@ -44,6 +46,33 @@ impl Surfaces {
     pub fn routes(&self, connected: &Connected) -> Vec<Routes> {
         let routes = self.0.iter().map(|surface| surface.routes(connected));
         routes.collect()
+    }
+
+    /// Opens the parts that each surface shares.
+    ///
+    /// # Errors
+    /// A part cannot be opened.
+    pub fn open(&self, connected: &Connected) -> Result<(), Failure> {
+        self.0
+            .iter()
+            .try_for_each(|surface| surface.open(connected))
+    }
+
+    /// Begins the drain of all surfaces.
+    pub fn drain(&self) {
+        for surface in &*self.0 {
+            surface.drain();
+        }
+    }
+
+    /// Returns a reader of the chat state, for the health probe.
+    pub fn chat_probe(&self) -> impl Fn() -> ChatStatus + Send + Sync + use<> {
+        let surfaces = self.clone();
+        move || {
+            let mut surfaces = surfaces.0.iter();
+            let status = surfaces.find_map(|surface| surface.chat_status());
+            status.unwrap_or_default()
+        }
     }
 
     /// Starts the services.

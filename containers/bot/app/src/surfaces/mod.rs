@@ -6,6 +6,7 @@ pub mod github;
 mod ingress;
 mod list;
 mod mcp;
+pub mod slack;
 mod surface;
 
 pub use list::{Surfaces, read};

@@ -6,10 +6,10 @@ use ars_auth::{ParsedTokens, Secret};
 use ars_bot_core::Core;
 use ars_bot_http::Routes;
 use ars_bot_ports::{Channel, CodeHost, Documents};
-use ars_wire::ledger::LiveRun;
+use ars_wire::{health::ChatStatus, ledger::LiveRun};
 use async_trait::async_trait;
 
-use crate::{config::File, finding::Finding, services::Supervisor};
+use crate::{commands::Failure, config::File, finding::Finding, services::Supervisor};
 
 /// Where a surface reads its settings and secrets.
 #[derive(Clone, Copy)]
@@ -49,8 +49,24 @@ pub trait Surface: Send + Sync {
         None
     }
 
+    /// Opens the parts that routes, channels and services share. Called once, before them.
+    ///
+    /// # Errors
+    /// A part cannot be opened.
+    fn open(&self, _connected: &Connected) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Starts services that run until the process ends.
     fn start(&self, _core: &Core, _supervisor: &mut Supervisor) {}
+
+    /// Begins the drain: accepts nothing more from an own socket, and informs those who wait.
+    fn drain(&self) {}
+
+    /// Returns the chat state for the health probe.
+    fn chat_status(&self) -> Option<ChatStatus> {
+        None
+    }
 
     /// Logs what is accepted, when the server starts.
     fn report(&self, _connected: &Connected) {}

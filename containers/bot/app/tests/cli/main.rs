@@ -22,6 +22,7 @@ mod registry;
 mod residents;
 mod serve;
 mod shutdown;
+mod slack;
 mod soak;
 mod subjects;
 mod support;

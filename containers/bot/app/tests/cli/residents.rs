@@ -5,8 +5,6 @@ use std::{
     process::Command,
 };
 
-use ars_sql::Sql as _;
-use ars_sql_native::NativeSql;
 use ars_testkit::{FakeAnthropic, Reply};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -151,13 +149,7 @@ async fn killed_run_resumes_in_its_resident() {
         saved(&machine, &format!("refs/ars/{id}/1"), "first.txt"),
         FIRST_RESULT
     );
-    // The next process reclaims the run at once.
-    let store = NativeSql::open(&machine.path("data/store.sqlite3")).unwrap();
-    store
-        .execute("UPDATE live_runs SET lease_until = 0", &[])
-        .unwrap();
-    drop(store);
-
+    machine.end_leases();
     let asked = fake.request_count();
     let server = server(&machine, &fake, &config).await;
     timeout(TIMEOUT, fake.wait_for_requests(asked + 2))

@@ -9,6 +9,8 @@ use std::{
 
 use ars_bot_adapters::stores::EmbeddedStores;
 use ars_bot_ports::{Clock, RunStore as _};
+use ars_sql::Sql as _;
+use ars_sql_native::NativeSql;
 use ars_testkit::{FakeAnthropic, Reply};
 use ars_types::UnixMillis;
 use ars_wire::runs::ListRequest;
@@ -175,6 +177,14 @@ impl Machine {
                 .push(serde_json::to_value(store.get(&item.id).await.unwrap().unwrap()).unwrap());
         }
         records
+    }
+
+    /// Ends the leases of a killed process, so that the next one reclaims its runs at once.
+    pub fn end_leases(&self) {
+        let store = NativeSql::open(&self.path("data/store.sqlite3")).unwrap();
+        store
+            .execute("UPDATE live_runs SET lease_until = 0", &[])
+            .unwrap();
     }
 
     /// Returns the only record.

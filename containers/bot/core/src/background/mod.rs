@@ -5,5 +5,4 @@ mod schedules;
 
 pub use pull_ends::PullRequestFollower;
 pub(crate) use pull_ends::record as record_pull_request_end;
-pub(crate) use schedules::Dispatcher;
 pub use schedules::Scheduler;

@@ -23,22 +23,15 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     claims::MAX_WORK_CLAIM_AGE_MS,
     context::{RunContext, is_on},
+    dispatch::dispatch,
 };
 
 /// Interval at which due firings are searched.
 const FIRING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Serves a message to the end, as the core does for every channel.
-#[async_trait]
-pub(crate) trait Dispatcher: Send + Sync {
-    /// Dispatches a message and replies through `io`.
-    async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn Channel>);
-}
-
 /// Fires this process's schedules.
 pub struct Scheduler {
     context: RunContext,
-    dispatcher: Arc<dyn Dispatcher>,
     store: Arc<dyn Schedules>,
     /// This process's last firings, for when the store does not answer.
     fired: BTreeMap<&'static str, UnixMillis>,
@@ -57,7 +50,7 @@ struct Due {
 
 impl Scheduler {
     /// Returns a core's scheduler, or `None` if none of the bot's schedules is on.
-    pub(crate) fn new(context: RunContext, dispatcher: Arc<dyn Dispatcher>) -> Option<Self> {
+    pub(crate) fn new(context: RunContext) -> Option<Self> {
         let deps = context.deps();
         let store = Arc::clone(deps.capabilities.commands.schedules.as_ref()?);
         let mut own = store
@@ -67,7 +60,6 @@ impl Scheduler {
         let fires = own.any(|schedule| is_on(deps, schedule));
         fires.then(|| Self {
             context,
-            dispatcher,
             store,
             fired: BTreeMap::new(),
             conflicts: BTreeMap::new(),
@@ -113,10 +105,9 @@ impl Scheduler {
             let since = self.conflicts.get(schedule).copied().unwrap_or(now);
             let repeats_conflict = now.saturating_sub(since) <= MAX_WORK_CLAIM_AGE_MS;
             let (context, store) = (self.context.clone(), Arc::clone(&self.store));
-            let dispatcher = Arc::clone(&self.dispatcher);
             // In a separate task, because a message is dispatched to the end.
             let fired = tokio::spawn(async move {
-                let fired = fire(&*dispatcher, schedule, command, identity, now).await;
+                let fired = fire(&context, schedule, command, identity, now).await;
                 let fired = fired.filter(|fired| !(fired.has_conflict && repeats_conflict));
                 let Some(Fired { firing, .. }) = fired else {
                     context.work_claims().release(&key, &owner).await;
@@ -184,7 +175,7 @@ struct Fired {
 
 /// Dispatches a firing's message. Returns `None` if the process shuts down instead.
 async fn fire(
-    dispatcher: &dyn Dispatcher,
+    context: &RunContext,
     schedule: &str,
     command: &str,
     identity: &str,
@@ -198,14 +189,14 @@ async fn fire(
         thread_key: ThreadKey::new(Platform::Schedule, schedule, &firing::thread(schedule, now)),
         visibility: Platform::Schedule.visibility(),
         text: command.to_owned(),
+        attachments: Vec::new(),
         received_at: now,
         choices: Choices::default(),
         source: None,
         idempotency: None,
+        is_confirmed: false,
     };
-    dispatcher
-        .dispatch(message, Arc::<FiringChannel>::clone(&channel))
-        .await;
+    dispatch(context, message, Arc::<FiringChannel>::clone(&channel)).await;
     let outcome = channel
         .outcome
         .lock()

@@ -21,6 +21,12 @@ pub(super) trait Command {
     /// The output on every surface.
     type Output: Serialize + DeserializeOwned + JsonSchema + Send;
 
+    /// Decides about the resource that the input names, as the handler does. A caller that may not
+    /// change it is not asked for a confirmation.
+    fn permit(_call: Call<'_>, _input: &Self::Input) -> Result<(), CommandError> {
+        Ok(())
+    }
+
     /// Handles an authorized call.
     fn run(
         call: Call<'_>,
@@ -75,6 +81,7 @@ pub(super) struct Entry {
     pub(super) definition: &'static Definition,
     pub(super) output_schema: fn() -> Value,
     pub(super) text_of: fn(&str, UnixMillis) -> serde_json::Result<String>,
+    pub(super) permit: fn(Call<'_>, Input) -> Result<(), CommandError>,
     pub(super) handle: for<'a> fn(Call<'a>, Input) -> Handling<'a>,
     pub(super) settled: for<'a> fn(Call<'a>, &'a Value) -> Polling<'a>,
     pub(super) late: fn(&Value) -> Option<String>,
@@ -86,6 +93,7 @@ impl Entry {
             definition: const { &C::DEFINITION },
             output_schema: schema::of_output::<C::Output>,
             text_of: text_of::<C>,
+            permit: |call, input| C::permit(call, &typed::<C>(input)?),
             handle: |call, input| Box::pin(handle::<C>(call, input)),
             settled: |call, output| Box::pin(C::settled(call, output)),
             late: C::late,
@@ -93,11 +101,12 @@ impl Entry {
     }
 }
 
+fn typed<C: Command>(input: Input) -> Result<C::Input, CommandError> {
+    input.into().map_err(|error| CommandError::internal(&error))
+}
+
 async fn handle<C: Command>(call: Call<'_>, input: Input) -> Result<Rendered, CommandError> {
-    let input = input
-        .into()
-        .map_err(|error| CommandError::internal(&error))?;
-    let output = C::run(call, input).await?;
+    let output = C::run(call, typed::<C>(input)?).await?;
     let json = serde_json::to_string(&output).map_err(|error| CommandError::internal(&error))?;
     let text = match call.caller.surface {
         Surface::Chat => Some(C::text(&output)),

@@ -112,6 +112,51 @@ impl Commands {
                 .is_ok()
     }
 
+    /// Returns what the requester must confirm before the message's command runs, or `None` if it
+    /// needs no confirmation. Writes an audit line for a refused command only.
+    ///
+    /// # Errors
+    ///
+    /// The command would be refused: [`Self::invoke`] authorizes and validates alike.
+    pub(crate) fn confirmation(
+        &self,
+        caller: &Caller,
+        recognized: &Recognized,
+    ) -> Result<Option<(&'static Definition, Input)>, Failure> {
+        let Recognized::Command { definition, tail } = recognized else {
+            return Ok(None);
+        };
+        if !definition.may_need_confirmation() {
+            return Ok(None);
+        }
+        let caller = self.known(caller);
+        let raw = RawInput::Text(tail.clone());
+        let needed = self.unconfirmed(&caller, definition.id, &raw);
+        if let Err(failure) = &needed {
+            audit(&caller, definition.id, Err(failure));
+        }
+        Ok(needed?.map(|input| (*definition, input)))
+    }
+
+    /// Returns the input, if it needs a confirmation.
+    fn unconfirmed(
+        &self,
+        caller: &Caller,
+        id: &str,
+        raw: &RawInput,
+    ) -> Result<Option<Input>, Failure> {
+        let (entry, input) = self.accept(caller, id, raw)?;
+        let definition = entry.definition;
+        if !definition.needs_confirmation(&input) {
+            return Ok(None);
+        }
+        let viewer = Viewer::new(caller.actor.clone());
+        let call = self.call(caller, &viewer, definition);
+        (entry.permit)(call, input.clone())
+            .map_err(|error| Failure::of_handler(definition, error))?;
+        Ok(Some(input))
+    }
+
     /// Answers a message that is a command.
     ///
     /// # Errors
@@ -162,12 +207,7 @@ impl Commands {
         let output: Value = serde_json::from_str(&success.json).ok()?;
         let caller = self.known(caller);
         let viewer = Viewer::new(caller.actor.clone());
-        let call = Call {
-            context: &self.context,
-            caller: &caller,
-            viewer: &viewer,
-            definition,
-        };
+        let call = self.call(&caller, &viewer, definition);
         match settle::poll(limits, || (entry.settled)(call, &output)).await {
             Polled::Reply(text) => Some(text),
             Polled::Silent => None,
@@ -199,12 +239,7 @@ impl Commands {
         let (entry, input) = self.accept(caller, id, raw)?;
         let definition = entry.definition;
         let viewer = Viewer::new(caller.actor.clone());
-        let call = Call {
-            context: &self.context,
-            caller,
-            viewer: &viewer,
-            definition,
-        };
+        let call = self.call(caller, &viewer, definition);
         // A panic fails only a single invocation.
         let handled = AssertUnwindSafe((entry.handle)(call, input))
             .catch_unwind()
@@ -218,6 +253,20 @@ impl Commands {
             json,
             text: text.unwrap_or_default(),
         })
+    }
+
+    fn call<'a>(
+        &'a self,
+        caller: &'a Caller,
+        viewer: &'a Viewer,
+        definition: &'static Definition,
+    ) -> Call<'a> {
+        Call {
+            context: &self.context,
+            caller,
+            viewer,
+            definition,
+        }
     }
 
     /// Authorizes and validates an invocation.

@@ -18,10 +18,10 @@ use crate::{
     claims::{ReviewClaimStore, WorkClaims},
     day_spend::{DaySpend, SpendSources},
     history::HistoryWriter,
-    limits::{InFlight, InFlightCount, Slots},
+    limits::{FileMemory, InFlight, InFlightCount, Slots},
     live::Live,
     registry::Registry,
-    threads::Threads,
+    threads::{Drafts, Threads},
 };
 
 /// State shared by all runs. Cheap to clone.
@@ -35,6 +35,7 @@ struct Inner {
     registry: Registry,
     history: HistoryWriter,
     threads: Threads,
+    drafts: Drafts,
     slots: Slots,
     abridge_jobs: AbridgeJobs,
     review_claims: ReviewClaimStore,
@@ -44,6 +45,7 @@ struct Inner {
     live: Option<Live>,
     hand_off: CancellationToken,
     in_flight: Arc<InFlightCount>,
+    file_memory: Arc<FileMemory>,
     requeue: mpsc::UnboundedSender<Requeued>,
     started_at: UnixMillis,
     commands: ars_commands::Registry,
@@ -79,6 +81,7 @@ impl RunContext {
             registry: Registry::drawing_from(randomness, clock, redactor),
             history: HistoryWriter::new(Arc::clone(&deps.store)),
             threads: Threads::default(),
+            drafts: Drafts::default(),
             slots: Slots::new(deps.settings.load),
             abridge_jobs: AbridgeJobs::default(),
             review_claims: ReviewClaimStore::new(deps.capabilities.claims.clone()),
@@ -88,6 +91,7 @@ impl RunContext {
             live,
             hand_off: CancellationToken::new(),
             in_flight: InFlightCount::new(),
+            file_memory: Arc::default(),
             requeue,
             started_at: deps.clock.now(),
             commands,
@@ -201,9 +205,19 @@ impl RunContext {
         &self.inner.threads
     }
 
+    /// The messages that are served now.
+    pub(crate) fn drafts(&self) -> &Drafts {
+        &self.inner.drafts
+    }
+
     /// Slots for live runs.
     pub(crate) fn slots(&self) -> &Slots {
         &self.inner.slots
+    }
+
+    /// Room for the files of requests.
+    pub(crate) fn file_memory(&self) -> &Arc<FileMemory> {
+        &self.inner.file_memory
     }
 
     /// The work in flight.

@@ -58,6 +58,8 @@ pub struct Settings {
     pub public_base_url: Option<String>,
     /// The thread's earlier turns are published as `context` events.
     pub include_context: bool,
+    /// Answers are asked for in blocks, and checked.
+    pub structured_output: bool,
     /// Minimum runs with the same friction cause for a report to show it, in place of the report's
     /// default.
     pub report_min_runs: Option<usize>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ars_bot_ports::StoreErrorKind;
-use ars_events::Actor;
+use ars_events::{Actor, ActorKind};
 use ars_types::{RunId, StopMode};
 
 use super::RunContext;
@@ -28,6 +28,15 @@ impl RunContext {
     pub(crate) async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
         let outcome = self.registry().stop(id, mode, actor.clone());
         self.record_stop(id, mode, Some(actor), outcome).await
+    }
+
+    /// Stops a run whose request was deleted before the run read it, in the requester's name.
+    pub(crate) async fn stop_withdrawn(&self, id: &RunId) {
+        let Some(run) = self.registry().get(id) else {
+            return;
+        };
+        let requester = Actor::new(ActorKind::Chat, &run.facts.user_id);
+        self.stop(id, StopMode::Hard, requester).await;
     }
 
     /// Records the stop in the ledger before it is answered.

@@ -3,11 +3,12 @@
 //! The message becomes a follow-up for the thread's live run, or claims the thread for a new run.
 //! Not here: the permission to steer and its delivery (`steer`), and planning a new run (`request`).
 
-use ars_bot_ports::{Notice, Overload, Refusal};
+use ars_bot_ports::{IncomingMessage, Notice, Overload, Refusal};
 use ars_types::{RefName, ThreadKey};
+use ars_wire::idempotency::FirstUse;
 use serde_json::Value;
 
-use super::{authorize::AuthorizedRequest, steer::Steering};
+use super::{amend, authorize::AuthorizedRequest, steer::Steering};
 use crate::{
     context::RunContext,
     limits::{RunSlot, load_limits::caller},
@@ -22,6 +23,8 @@ pub(super) enum Admission {
     Claimed(Box<AdmittedRequest>),
     /// The message is a live run's follow-up.
     Steered(Notice),
+    /// The message started a run before.
+    Repeated(FirstUse),
 }
 
 /// Steers the thread's live run, or claims the thread.
@@ -36,6 +39,9 @@ pub(super) async fn admit(
     let thread = &authorized.request.message.thread_key;
     let started_at = context.clock().now();
     let (claim, (slot, queued), plan) = loop {
+        if let Some(first) = begun_before(context, &authorized.request.message).await {
+            return Ok(Admission::Repeated(first));
+        }
         if let Some(notice) = steering.steer_local(context).await? {
             return Ok(Admission::Steered(notice));
         }
@@ -61,6 +67,13 @@ pub(super) async fn admit(
             break (claim, slot, plan);
         }
     };
+    let IncomingMessage {
+        idempotency: key,
+        actor,
+        ..
+    } = &authorized.request.message;
+    claim.mailbox().await_request(key.as_ref(), &actor.id);
+    amend::catch_up(context, key.as_ref()).await;
     let ended_at = context.clock().now();
     let mut stages = authorized.parsed.stages.clone();
     stages.push(Stage {
@@ -75,6 +88,15 @@ pub(super) async fn admit(
         plan,
         stages,
     })))
+}
+
+/// Returns the use of the message's key by a run, if the thread is occupied: a message that is
+/// delivered again must not steer its own run. On a free thread the claim finds it.
+async fn begun_before(context: &RunContext, message: &IncomingMessage) -> Option<FirstUse> {
+    let key = message.idempotency.as_ref()?;
+    context.threads().occupant(&message.thread_key)?;
+    // Without an answer the message is a follow-up.
+    context.live()?.first_use(key).await.ok()?
 }
 
 /// Takes a slot, or a place in the queue for a request that may wait.

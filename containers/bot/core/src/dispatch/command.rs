@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{Channel, ChannelEvent, ReplyError, TextFile};
+use ars_bot_ports::{Channel, ChannelEvent, Confirmation, IncomingMessage, ReplyError, TextFile};
 use ars_commands::Recognized;
 use ars_wire::ErrorCode;
 
@@ -21,6 +21,9 @@ use crate::{
 const REPLY_MAX_CHARS: usize = 3_000;
 /// Name for that file.
 const FILE_NAME: &str = "answer.txt";
+
+/// Stands for a confirmed text without a command on the audit line.
+const UNRECOGNIZED: &str = "unrecognized";
 
 /// A command in a message.
 #[derive(Clone)]
@@ -53,6 +56,18 @@ pub(super) async fn serve(
         caller: Caller::chat(&request.message),
         recognized,
     };
+    if request.io.traits().can_confirm && !request.message.is_confirmed {
+        match invocation.confirmation(&request.message) {
+            Ok(None) => {}
+            Ok(Some(confirmation)) => {
+                return request.io.send(ChannelEvent::Confirm(confirmation)).await;
+            }
+            Err(failure) => {
+                let answer = invocation.rendered(Err(failure));
+                return invocation.answer_on(&request.io, answer).await;
+            }
+        }
+    }
     if invocation
         .commands
         .leaves_run(&invocation.caller, &invocation.recognized)
@@ -60,13 +75,18 @@ pub(super) async fn serve(
         return command_run::serve(context, request, invocation).await;
     }
     let answer = invocation.answer().await;
-    request
-        .io
-        .inform(ChannelEvent::CommandAnswered {
-            failure: answer.failure,
-        })
-        .await;
-    invocation.reply(&request.io, answer).await
+    invocation.answer_on(&request.io, answer).await
+}
+
+/// Answers a confirmed message that is no command any more, which must not become a run.
+pub(super) async fn refuse_unknown(
+    context: &RunContext,
+    request: Request,
+) -> Result<(), ReplyError> {
+    let caller = Caller::chat(&request.message);
+    let failure = Commands::new(context.clone()).unknown(&caller, UNRECOGNIZED);
+    let reply = ChannelEvent::Reply(failure.chat_text());
+    request.io.send(reply).await
 }
 
 impl Invocation {
@@ -76,6 +96,18 @@ impl Invocation {
                 .answer(&self.caller, self.recognized.clone())
                 .await,
         )
+    }
+
+    /// Returns what the requester confirms before the command runs, or `None` if nothing is to be
+    /// confirmed.
+    fn confirmation(&self, message: &IncomingMessage) -> Result<Option<Confirmation>, Failure> {
+        let needed = self.commands.confirmation(&self.caller, &self.recognized)?;
+        Ok(needed.map(|(definition, input)| Confirmation {
+            user: message.actor.id.clone(),
+            text: message.text.trim().to_owned(),
+            command: self.without_secrets(&definition.with_input(&input)),
+            about: definition.about,
+        }))
     }
 
     /// Returns the answer for a command that a hard stop interrupted.
@@ -100,6 +132,19 @@ impl Invocation {
                 .ok()
                 .filter(|success| success.definition.settle.is_some()),
         }
+    }
+
+    /// Answers a command that leaves no run.
+    async fn answer_on(
+        self,
+        io: &Arc<dyn Channel>,
+        answer: CommandAnswer,
+    ) -> Result<(), ReplyError> {
+        io.inform(ChannelEvent::CommandAnswered {
+            failure: answer.failure,
+        })
+        .await;
+        self.reply(io, answer).await
     }
 
     /// Sends the answer. If a second reply follows, it is sent later, and lost if the process ends before.

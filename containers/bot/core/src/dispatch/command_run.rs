@@ -12,6 +12,7 @@ use super::{
     start::label,
 };
 use crate::{
+    attachments::attached,
     context::RunContext,
     history::{self, FinalRecord, Provisional, RunTotals},
     limits::InFlight,
@@ -45,10 +46,9 @@ pub(super) async fn serve(
     };
     let spans = Spans::default();
     let root = spans.start(&run, None, "request", message.received_at);
-    run.publish(EventBody::Input {
-        text: message.text,
-        source: message.source,
-    });
+    // A command reads no files, so the event is all that names them.
+    let files = attached(&message.attachments);
+    run.publish(EventBody::input(&message.text, files, message.source));
     run.publish(run_meta(&run));
     io.inform(ChannelEvent::RunStarted(run.id().clone())).await;
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ars_bot_ports::{
     Channel, ChannelEvent, IncomingMessage, Notice, Refusal, ReplyError, ThreadRefusal, metrics,
 };
+use ars_events::with_attachment_count;
 use ars_wire::idempotency::FirstUse;
 
 use super::{
@@ -61,6 +62,9 @@ pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io:
     if let Some(recognized) = context.command_registry().recognize(&request.message.text) {
         return log_undelivered(command::serve(context, request, recognized).await);
     }
+    if request.message.is_confirmed {
+        return log_undelivered(command::refuse_unknown(context, request).await);
+    }
     if let Err(rejected) = serve(context, request).await {
         let Rejected { request, refusal } = *rejected;
         log_undelivered(request.io.send(ChannelEvent::Refused(refusal)).await);
@@ -94,7 +98,10 @@ async fn dispatch_requeued(requeued: Requeued) {
     };
     if let Err(rejected) = serve(&context, request).await {
         let Rejected { request, refusal } = *rejected;
-        let text = request.message.text.clone();
+        let IncomingMessage {
+            text, attachments, ..
+        } = &request.message;
+        let text = with_attachment_count(text, attachments.len());
         let notice = Notice::FollowUpRejected { refusal, text };
         log_undelivered(request.io.send(ChannelEvent::Notice(notice)).await);
     }
@@ -122,7 +129,8 @@ async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejecte
 
 /// Runs the stages. Only admission and start are repeated.
 async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatched, Refusal> {
-    let parsed = parse(context, request).await?;
+    let mut parsed = parse(context, request).await?;
+    parsed.reserve_files(context, &request.message)?;
     let resolved = resolve(context, request, &parsed)?;
     let authorized = authorize(context, request, &parsed, resolved)?;
     for _ in 0..MAX_ATTEMPTS {
@@ -130,6 +138,7 @@ async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatche
         let admitted = match admit(context, &authorized, &steering).await? {
             Admission::Claimed(admitted) => *admitted,
             Admission::Steered(notice) => return Ok(Dispatched::Steered(notice)),
+            Admission::Repeated(first) => return Ok(Dispatched::Repeated(first)),
         };
         match start(context, &authorized, admitted).await? {
             Start::Claimed(claimed) => {

@@ -16,7 +16,7 @@ use ars_types::{RunId, StopMode, UnixMillis};
 use ars_wire::ledger::{Holder, MAX_UNREAD, Phase};
 use tokio::time::timeout;
 
-use super::authorize::AuthorizedRequest;
+use super::{amend, authorize::AuthorizedRequest};
 use crate::{
     context::RunContext,
     gates,
@@ -125,16 +125,21 @@ impl<'a> Steering<'a> {
             let note = copy.get_or_insert_with(|| {
                 Note::from_message(&self.request.message, self.text(context, &owner))
             });
-            let _room = occupant
-                .mailbox
-                .reserve(&note.text, &context.settings().load)?;
+            let _room = occupant.mailbox.reserve(
+                &note.text,
+                &self.request.message.attachments,
+                &context.settings().load,
+            )?;
             let inbox_seq = match &occupant.run {
                 // A failure loses nothing, because this process's run reads the mailbox.
                 Some(run) => self.queue(context, run, note).await.unwrap_or_default(),
                 None => None,
             };
             match occupant.mailbox.put(self.follow_up(note, inbox_seq)) {
-                Ok(()) => return Ok(Some(Notice::Steered(owner.facts(context)))),
+                Ok(()) => {
+                    amend::catch_up(context, note.key.as_ref()).await;
+                    return Ok(Some(Notice::Steered(owner.facts(context))));
+                }
                 // The next owner reads the inbox.
                 Err(Closed::HandedOff) if inbox_seq.is_some() => {
                     return Ok(Some(Notice::Steered(owner.facts(context))));

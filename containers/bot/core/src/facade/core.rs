@@ -8,12 +8,12 @@ use ars_bot_ports::{
     code_host::PullRequestFacts,
 };
 use ars_codehost::{review::PullRequest, webhook::EndedPullRequest};
-use ars_types::{Generation, RepoSlug, UnixMillis};
-use async_trait::async_trait;
+use ars_types::{Generation, RepoSlug, RunId, UnixMillis};
+use ars_wire::ledger::LiveRun;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    background::{self, Dispatcher, PullRequestFollower, Scheduler},
+    background::{self, PullRequestFollower, Scheduler},
     commands::{self, Commands},
     context::{Deps, RunContext, settings::Settings},
     dispatch,
@@ -137,7 +137,7 @@ impl Core {
 
     /// Returns the scheduler, or `None` if no schedule fires in this installation.
     pub fn scheduler(&self) -> Option<Scheduler> {
-        Scheduler::new(self.context.clone(), Arc::new(self.clone()))
+        Scheduler::new(self.context.clone())
     }
 
     /// Returns this core's commands.
@@ -188,11 +188,24 @@ impl Core {
     /// # Errors
     /// The ledger did not answer.
     pub async fn live_threads(&self) -> Result<HashSet<String>, StoreError> {
-        let Some(live) = self.context.live() else {
-            return Ok(HashSet::new());
-        };
-        let rows = live.ledger().live().await?;
+        let rows = self.live_rows().await?;
         Ok(rows.into_iter().map(|row| row.thread_key).collect())
+    }
+
+    /// Returns the live runs in the ledger, of any process; none without a ledger.
+    ///
+    /// # Errors
+    /// The ledger did not answer.
+    pub async fn live_runs(&self) -> Result<HashSet<RunId>, StoreError> {
+        let rows = self.live_rows().await?;
+        Ok(rows.into_iter().map(|row| row.run_id).collect())
+    }
+
+    async fn live_rows(&self) -> Result<Vec<LiveRun>, StoreError> {
+        match self.context.live() {
+            Some(live) => live.ledger().live().await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Returns `true` if the process has overrides to keep current.
@@ -248,12 +261,5 @@ impl Core {
     /// Waits until nothing is in flight. Returns `false` when `limit` elapses first.
     pub async fn idle(&self, limit: Duration) -> bool {
         self.context.in_flight().idle(limit).await
-    }
-}
-
-#[async_trait]
-impl Dispatcher for Core {
-    async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn Channel>) {
-        Core::dispatch(self, message, io).await;
     }
 }

@@ -90,9 +90,11 @@ fn message(run: RunView, actor: Actor, text: String, received_at: i64) -> Option
         thread_key: run.thread_key?,
         visibility: run.visibility,
         text,
+        attachments: Vec::new(),
         received_at,
         choices: Choices::default(),
         source: Some(source),
         idempotency: None,
+        is_confirmed: false,
     })
 }

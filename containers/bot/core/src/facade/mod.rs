@@ -1,5 +1,6 @@
 //! The core as its surfaces see it.
 
+mod amend;
 mod core;
 mod follow_up;
 

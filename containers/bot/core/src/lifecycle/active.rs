@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::Channel;
+use ars_bot_ports::{Channel, ChannelEvent};
 
 use crate::{
     context::RunContext,
@@ -31,6 +31,12 @@ impl ActiveRun {
     /// Opens a span under the request.
     pub(crate) fn stage<'a>(&'a self, context: &'a RunContext, name: &'static str) -> OpenSpan<'a> {
         self.part(context, self.request.id(), name)
+    }
+
+    /// Informs the channel that this process continues the run.
+    pub(super) async fn continued(&self) {
+        let run = self.run.id().clone();
+        self.io.inform(ChannelEvent::RunContinued(run)).await;
     }
 
     /// Opens a span under another span.

@@ -1,4 +1,4 @@
-//! Drives a run's loop to its end, with the reading diff and the first line of a review.
+//! Drives a run's loop to the end, with the reading diff and the first line of a review.
 
 use std::future::ready;
 
@@ -32,7 +32,7 @@ pub(crate) enum StartFrom {
 }
 
 impl ActiveRun {
-    /// Drives the run to its end.
+    /// Drives the run to the end.
     pub(crate) async fn drive(
         &self,
         context: &RunContext,
@@ -55,6 +55,7 @@ impl ActiveRun {
             mailbox: self.thread.mailbox(),
             tracked: self.claim.tracked(),
             hand_off: context.hand_off(),
+            is_in_blocks: context.settings().structured_output,
             recheck: stage.as_ref().map(|stage| stage as &dyn Recheck),
             io: &*self.io,
             redactor: &context.deps().redactor,
@@ -143,8 +144,8 @@ impl ActiveRun {
         ended
     }
 
-    /// Publishes a run that ended with an answer on the code host, and adds the result to its answer.
-    /// The commits of a softly stopped run are published too, and its review is not.
+    /// Publishes a run that ended with an answer on the code host, and adds the result to the answer.
+    /// The commits of a softly stopped run are published too, but no review.
     async fn publish_on_host(
         &self,
         context: &RunContext,

@@ -87,6 +87,7 @@ impl ActiveRun {
             prepared,
             memory,
             answer,
+            raw_answer: report.raw_answer,
             status,
             steps: report.steps,
             cost: report.cost,
@@ -202,6 +203,8 @@ struct Effects {
     prepared: PreparedRun,
     memory: Option<Remembering>,
     answer: Option<String>,
+    /// The model's own answer, if it differs.
+    raw_answer: Option<String>,
     /// How the loop ended the run.
     status: RunStatus,
     steps: u32,
@@ -259,7 +262,8 @@ impl Effects {
         match action {
             Action::PublishAnswer => {
                 if let Some(text) = self.answer.clone() {
-                    self.run.publish(EventBody::answer(text));
+                    let raw = self.raw_answer.clone();
+                    self.run.publish(EventBody::Answer { text, raw });
                 }
             }
             Action::Finish(status) => {
@@ -291,7 +295,7 @@ impl Effects {
             }
             Action::DispatchFollowUps(scope) => {
                 let follow_ups = self.take_unread(scope);
-                self.ended_run().dispatch(&self.context, &follow_ups);
+                self.ended_run().dispatch(&self.context, &follow_ups).await;
             }
             Action::ForwardFollowUps => {
                 let follow_ups = self.take_unread(FollowUps::All);

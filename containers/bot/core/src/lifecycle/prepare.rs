@@ -1,6 +1,6 @@
 //! The preparation of a new run: working tree, recalled memory, and the system prompt made of both.
 //!
-//! The run is in the ledger and its event stream open, so a requester can watch a long clone and stop it.
+//! The run is in the ledger and the event stream open, so a requester can watch a long clone and stop it.
 
 use std::sync::Arc;
 
@@ -28,7 +28,9 @@ use crate::{
     gates::configured_place,
     memory::{Remembering, Successor},
     request::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan},
-    run::{Assignment, PreparedRun, SpanResult, Work, known_commands},
+    run::{
+        Assignment, NamedPullRequest, PreparedRun, ReviewTarget, SpanResult, Work, known_commands,
+    },
 };
 
 /// The request that a run is prepared for.
@@ -39,7 +41,7 @@ pub(super) struct Source<'a> {
     pub(super) plan: &'a RunPlan,
 }
 
-/// The open working tree of a run, if its agent needs one.
+/// The open working tree of a run, if the agent needs one.
 #[derive(Default)]
 struct PreparedWorkspace {
     workspace: Option<Arc<dyn Workspace>>,
@@ -126,15 +128,18 @@ pub(super) async fn prepare_run(
         None => (None, None),
     };
     let composing = active.stage(context, "dispatch.compose");
-    let of_host = match (&review, &named) {
-        (Some(review), _) => Some(review.block.clone()),
-        (None, named) => opens_pull_request(spec, workspace.as_deref()).then(|| {
-            let named = named.as_ref().map(|named| format!("\n\n{}", named.block));
+    let (review, review_block) = review.map(|it| (it.target, it.block)).unzip();
+    let (named, named_block) = named.map(|it| (it.named, it.block)).unzip();
+    let of_host = review_block.or_else(|| {
+        opens_pull_request(spec, workspace.as_deref()).then(|| {
+            let named = named_block.map(|block| format!("\n\n{block}"));
             format!("{PULL_REQUEST_PROMPT}{}", named.unwrap_or_default())
-        }),
-    };
+        })
+    });
     let work = work(context, source, spec, workspace.as_deref(), (review, named)).await;
-    let blocks = [recalled, submodules, instructions, of_host];
+    let is_structured = context.settings().structured_output;
+    let form = is_structured.then(|| ars_answers::INSTRUCTIONS.to_owned());
+    let blocks = [recalled, submodules, instructions, of_host, form];
     let scopes = &source.resolved.scopes;
     let system = system_prompt(spec, facts.as_ref(), scopes, blocks);
     store_prepared(active, &work, &system, remembering.as_ref());
@@ -153,7 +158,7 @@ async fn work(
     source: &Source<'_>,
     spec: &Assignment,
     workspace: Option<&dyn Workspace>,
-    (review, named): (Option<AttachedTarget>, Option<NamedTarget>),
+    (target, named): (Option<ReviewTarget>, Option<NamedPullRequest>),
 ) -> Work {
     match spec.new_work() {
         Work::Change {
@@ -165,12 +170,9 @@ async fn work(
             evidence,
             commands: commands_in(context, workspace).await,
             base: source.git_ref().cloned(),
-            named: named.map(|target| target.named),
+            named,
         },
-        Work::Review { verdict, .. } => Work::Review {
-            verdict,
-            target: review.map(|review| review.target),
-        },
+        Work::Review { verdict, .. } => Work::Review { verdict, target },
         Work::Answer => Work::Answer,
     }
 }
@@ -427,12 +429,13 @@ fn run_meta_event(
     }
 }
 
-/// Composes the system prompt: memory, agent, then instructions of people, repository and skills.
+/// Composes the system prompt: memory, agent, then instructions of people, repository and skills,
+/// and the answer's form.
 fn system_prompt(
     spec: &Assignment,
     facts: Option<&WorkspaceFacts>,
     scopes: &ActiveScopes,
-    [recalled, submodules, instructions, of_host]: [Option<String>; 4],
+    [recalled, submodules, instructions, of_host, form]: [Option<String>; 5],
 ) -> String {
     let agent = spec.agent;
     let skills = spec
@@ -446,7 +449,7 @@ fn system_prompt(
     let prompt = prompt::system(
         agent,
         facts,
-        [submodules, of_host, custom, instructions, skills],
+        [submodules, of_host, custom, instructions, skills, form],
     );
     match recalled {
         Some(block) => format!("{block}\n\n{prompt}"),

@@ -8,6 +8,7 @@ use ars_types::{RunId, RunStatus};
 
 use super::unread::requeue_as_one_turn;
 use crate::{
+    attachments::restore,
     context::RunContext,
     registry::RunFacts,
     retry::Policy,
@@ -36,7 +37,7 @@ impl EndedRun<'_> {
                 runnable.push(follow_up);
                 continue;
             }
-            let text = follow_up.note.text;
+            let text = follow_up.note.quoted();
             let (io, notice) = match (follow_up.sender, sender) {
                 (Some(sender), _) => (sender.io, Notice::Stopped),
                 (None, _) if is_stopped => (Arc::clone(self.io), Notice::StoppedUnread { text }),
@@ -55,10 +56,18 @@ impl EndedRun<'_> {
 
     /// Queues these follow-ups as a single turn. A follow-up from another process runs in the
     /// sender's name, as the inbox holds it, and is answered on the run's channel.
-    pub(super) fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
-        let senders = follow_ups
-            .iter()
-            .filter_map(|follow_up| self.sender_of(follow_up).ok());
+    pub(super) async fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
+        let mut senders = Vec::with_capacity(follow_ups.len());
+        for follow_up in follow_ups {
+            let Ok(mut sender) = self.sender_of(follow_up) else {
+                continue;
+            };
+            if follow_up.sender.is_none() {
+                let (message, files) = (&mut sender.message, &follow_up.note.attachments);
+                message.attachments = restore(&*sender.io, &mut message.text, files).await;
+            }
+            senders.push(sender);
+        }
         requeue_as_one_turn(context, &self.facts.agent, senders);
     }
 
@@ -88,15 +97,14 @@ impl EndedRun<'_> {
                     let io = follow_up
                         .sender
                         .map_or_else(|| Arc::clone(self.io), |sender| sender.io);
-                    let notice = Notice::NotRequeued {
-                        text: follow_up.note.text,
-                    };
+                    let text = follow_up.note.quoted();
+                    let notice = Notice::NotRequeued { text };
                     io.inform(ChannelEvent::Notice(notice)).await;
                 }
             }
         }
         let runnable = self.reject(too_late).await;
-        self.dispatch(context, &runnable);
+        self.dispatch(context, &runnable).await;
     }
 
     fn sender_of(&self, follow_up: &FollowUp) -> Result<Sender, SenderFault> {
@@ -114,10 +122,12 @@ impl EndedRun<'_> {
             thread_key: self.facts.thread_key.clone(),
             visibility: self.facts.visibility,
             text: note.text.clone(),
+            attachments: Vec::new(),
             received_at: note.received_at,
             choices: Choices::default(),
             source: None,
             idempotency: None,
+            is_confirmed: false,
         };
         Ok(Sender {
             message,

@@ -4,13 +4,13 @@
 //! claim (`dispatch::start`), and the rest of the run, which a resumed run shares (`drive`,
 //! `finish`).
 
-use std::panic::AssertUnwindSafe;
+use std::{fmt::Write as _, mem::take, panic::AssertUnwindSafe};
 
 use ars_agent::{Part, Role, Turn};
 use ars_bot_ports::{
-    ChannelEvent, HistoryTurn, IncomingMessage, Refusal, Workspace, metrics, texts,
+    Attachment, ChannelEvent, HistoryTurn, IncomingMessage, Refusal, Workspace, metrics, texts,
 };
-use ars_events::EventBody;
+use ars_events::{AttachedFile, EventBody, NoteKind};
 use futures::FutureExt as _;
 
 use super::{
@@ -21,6 +21,7 @@ use super::{
     unread::release,
 };
 use crate::{
+    attachments::{FileUse, attached},
     context::RunContext,
     history::{self, RunTotals},
     limits::RunSlot,
@@ -32,6 +33,9 @@ use crate::{
     },
     run::{self, Assignment, PreparedRun, Span, Spans},
 };
+
+/// The event text of a request that changed before the model read it.
+const REQUEST_EDITED: &str = "the request was edited before the model read it";
 
 /// Creates the claimed run, prepares it, drives it and finishes it.
 pub(crate) async fn start(context: &RunContext, request: Request, dispatched: DispatchedRun) {
@@ -72,6 +76,9 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
         // Before the requester learns of the run: a run that may wait is stored first.
         tracked.wait_in_queue(queued).await;
     }
+    if mailbox.is_request_withdrawn() {
+        context.stop_withdrawn(run.id()).await;
+    }
     metrics::run_started(assignment.agent.name);
     request
         .io
@@ -108,7 +115,7 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
         resolved,
         plan,
     };
-    begin(context, active, assignment, slot, &message, &planned).await;
+    begin(context, active, assignment, slot, message, planned).await;
 }
 
 /// Waits for the run's slot, prepares the run, drives it and finishes it.
@@ -117,8 +124,8 @@ pub(super) async fn begin(
     active: ActiveRun,
     assignment: Assignment,
     slot: RunSlot,
-    message: &IncomingMessage,
-    planned: &PlannedRequest,
+    mut message: IncomingMessage,
+    planned: PlannedRequest,
 ) {
     let slot = match active.slot(context, slot).await {
         Waited::Slot(slot) => slot,
@@ -128,22 +135,27 @@ pub(super) async fn begin(
         }
     };
     let PlannedRequest {
-        parsed,
+        mut parsed,
         resolved,
         plan,
     } = planned;
-    let conversation = initial_conversation(recent(&parsed.history), &parsed.directives.text);
+    // Taken out, because the conversation holds the files for as long as the run lives.
+    let (files, history) = (take(&mut message.attachments), take(&mut parsed.history));
+    let has_text = files.is_empty() || !parsed.directives.text.trim().is_empty();
+    let conversation = initial_conversation(recent(&history), &parsed.directives.text, &files);
+    drop((files, history));
     let source = Source {
-        message,
-        parsed,
-        resolved,
-        plan,
+        message: &message,
+        parsed: &parsed,
+        resolved: &resolved,
+        plan: &plan,
     };
     let prior_turns = conversation.len().saturating_sub(1);
     let prepared = prepare_run(context, &source, &active, &assignment, prior_turns);
     let (prepared, report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
         Ok(Ok(ready)) => {
             let (prepared, remembering) = ready.with(assignment);
+            let conversation = active.with_edit(conversation, &source, has_text);
             let conversation = with_tree_note(conversation, prepared.workspace.as_deref()).await;
             let start = StartFrom::Conversation(conversation);
             let report = active.drive(context, &prepared, start).await;
@@ -172,6 +184,31 @@ pub(super) async fn begin(
     active.finish(context, prepared, remembering, report).await;
 }
 
+impl ActiveRun {
+    /// Replaces the request's text if its author changed it before now, when the model reads it.
+    fn with_edit(
+        &self,
+        mut conversation: Vec<Turn>,
+        source: &Source<'_>,
+        has_text: bool,
+    ) -> Vec<Turn> {
+        let edited = self.thread.mailbox().read_request();
+        let text = edited.filter(|text| *text != source.parsed.directives.text);
+        let (Some(text), Some(request)) = (text, conversation.last_mut()) else {
+            return conversation;
+        };
+        let origin = source.message.source.clone();
+        self.run
+            .publish(EventBody::input(&text, Vec::new(), origin));
+        self.run
+            .publish(EventBody::note(NoteKind::FollowUp, REQUEST_EDITED));
+        request
+            .parts
+            .splice(..usize::from(has_text), [Part::text(text)]);
+        conversation
+    }
+}
+
 /// Publishes the first events: the request's span, the stages before the run, input, and context.
 /// `run_meta` follows once the working tree is open (`prepare`).
 fn publish_head(
@@ -185,19 +222,24 @@ fn publish_head(
     let root = spans.start(run, None, "request", request.message.received_at);
     stages.publish(run, spans, &root);
     let source = request.message.source.clone();
-    run.publish(EventBody::Input {
-        text: parsed.directives.text.clone(),
-        source,
-    });
+    let files = attached(&request.message.attachments);
+    run.publish(EventBody::input(&parsed.directives.text, files, source));
     if context.settings().include_context {
         for turn in recent(&parsed.history) {
             let speaker = match turn.role {
                 Role::User => "user",
                 Role::Assistant => "assistant",
             };
-            run.publish(EventBody::Context {
-                text: format!("{speaker}: {}", turn.text),
-            });
+            let mut text = format!("{speaker}: {}", turn.text);
+            for AttachedFile {
+                name,
+                media_type,
+                bytes,
+            } in attached(&turn.attachments)
+            {
+                let _ = write!(text, "\n[{name}, {media_type}, {bytes} bytes]");
+            }
+            run.publish(EventBody::Context { text });
         }
     }
     root
@@ -224,15 +266,46 @@ async fn with_tree_note(
     conversation
 }
 
-/// Returns the initial conversation: providers require a user's turn first and no empty text.
-fn initial_conversation(earlier: &[HistoryTurn], request: &str) -> Vec<Turn> {
-    let spoken = earlier.iter().filter(|turn| !turn.text.trim().is_empty());
-    let from_user = spoken.skip_while(|turn| turn.role == Role::Assistant);
-    let mut turns: Vec<Turn> = from_user
-        .map(|turn| Turn::text(turn.role, turn.text.clone()))
-        .collect();
-    turns.push(Turn::text(Role::User, request));
+/// Returns the initial conversation: providers require a user's turn first and no empty text. Newer
+/// files have priority over older ones.
+fn initial_conversation(
+    earlier: &[HistoryTurn],
+    request: &str,
+    attachments: &[Attachment],
+) -> Vec<Turn> {
+    let mut used = FileUse::default();
+    let request = user_turn(request, used.parts(attachments));
+    let newest_first = earlier.iter().rev().map(|turn| match turn.role {
+        Role::User => user_turn(&turn.text, used.parts(&turn.attachments)),
+        Role::Assistant => Turn::text(Role::Assistant, turn.text.clone()),
+    });
+    let mut turns: Vec<Turn> = newest_first.filter(|turn| !is_blank(turn)).collect();
+    while turns
+        .pop_if(|oldest| oldest.role == Role::Assistant)
+        .is_some()
+    {}
+    turns.reverse();
+    turns.push(request);
     turns
+}
+
+/// Returns a person's turn: the text, then the files.
+fn user_turn(text: &str, files: Vec<Part>) -> Turn {
+    let mut parts = Vec::with_capacity(files.len() + 1);
+    if files.is_empty() || !text.trim().is_empty() {
+        parts.push(Part::text(text));
+    }
+    parts.extend(files);
+    Turn {
+        role: Role::User,
+        parts,
+    }
+}
+
+fn is_blank(turn: &Turn) -> bool {
+    turn.parts
+        .iter()
+        .all(|part| matches!(part, Part::Text { text, .. } if text.trim().is_empty()))
 }
 
 #[cfg(test)]
@@ -243,6 +316,7 @@ mod tests {
         HistoryTurn {
             role,
             text: text.into(),
+            attachments: Vec::new(),
         }
     }
 
@@ -253,7 +327,7 @@ mod tests {
             said(Role::User, "a"),
             said(Role::Assistant, " "),
         ];
-        let turns = initial_conversation(&earlier, "b");
+        let turns = initial_conversation(&earlier, "b", &[]);
         assert_eq!(
             turns,
             [Turn::text(Role::User, "a"), Turn::text(Role::User, "b")]

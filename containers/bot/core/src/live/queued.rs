@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use ars_agent::Role;
 use ars_auth::TokenMap;
-use ars_bot_ports::{Channel, ChannelEvent, Choices, HistoryTurn, IncomingMessage, ReplyError};
+use ars_bot_ports::{
+    Attachment, AttachmentError, Channel, ChannelEvent, Choices, HistoryTurn, IncomingMessage,
+    ReplyError,
+};
 use ars_events::InputSource;
 use ars_types::{ChannelTraits, Effort, ModelRef, RefName, ThreadKey};
 use async_trait::async_trait;
@@ -15,6 +18,7 @@ use serde_json::Value;
 
 use super::Meta;
 use crate::{
+    attachments::{self, StoredAttachment},
     error::Refused,
     threads::{Note, SenderFault},
 };
@@ -44,6 +48,20 @@ struct StoredTurn {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     by_assistant: bool,
     text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attachments: Vec<StoredAttachment>,
+}
+
+impl StoredTurn {
+    fn from_turn(turn: &HistoryTurn) -> Self {
+        let by_assistant = turn.role == Role::Assistant;
+        let files: &[Attachment] = if by_assistant { &[] } else { &turn.attachments };
+        Self {
+            by_assistant,
+            text: turn.text.clone(),
+            attachments: attachments::stored(files),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,10 +88,6 @@ impl QueuedRequest {
         history: &[HistoryTurn],
         choices: &Choices,
     ) -> Option<Value> {
-        let turns = history.iter().map(|turn| StoredTurn {
-            by_assistant: turn.role == Role::Assistant,
-            text: turn.text.clone(),
-        });
         let Choices {
             agent,
             model,
@@ -88,7 +102,7 @@ impl QueuedRequest {
                 .source
                 .as_ref()
                 .and_then(|source| source.url.clone()),
-            history: turns.collect(),
+            history: history.iter().map(StoredTurn::from_turn).collect(),
             choices: StoredChoices {
                 agent,
                 model,
@@ -110,11 +124,12 @@ impl QueuedRequest {
         Self::deserialize(stored?).ok()
     }
 
-    /// Returns the message for a run with this meta, and a channel with the history.
+    /// Returns the message for a run with this meta, and a channel with the history. The message's
+    /// files are read again.
     ///
     /// # Errors
     /// The sender's grants are unknown, the token is gone, or the thread is invalid.
-    pub(crate) fn reopen(
+    pub(crate) async fn reopen(
         self,
         meta: &Meta,
         io: Arc<dyn Channel>,
@@ -140,12 +155,16 @@ impl QueuedRequest {
             channel: Some(meta.channel_id.clone()),
             user: Some(meta.user_id.clone()),
         };
+        let thread_key = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Channel)?;
+        let mut text = self.message.text;
+        let files = attachments::restore(&*io, &mut text, &self.message.attachments).await;
         let message = IncomingMessage {
             actor,
             channel_id: meta.channel_id.clone(),
-            thread_key: ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Channel)?,
+            thread_key,
             visibility: meta.channel_visibility,
-            text: self.message.text,
+            text,
+            attachments: files,
             received_at: meta.received_at,
             choices: Choices {
                 agent,
@@ -156,30 +175,19 @@ impl QueuedRequest {
                 must_continue,
             },
             source: Some(source),
-            idempotency: None,
+            // The author may change it until the run reads it.
+            idempotency: self.message.key,
+            is_confirmed: false,
         };
-        let turns = self.history.into_iter().map(|turn| HistoryTurn {
-            role: if turn.by_assistant {
-                Role::Assistant
-            } else {
-                Role::User
-            },
-            text: turn.text,
-        });
-        Ok((
-            message,
-            Arc::new(WithHistory {
-                io,
-                history: turns.collect(),
-            }),
-        ))
+        let history = self.history;
+        Ok((message, Arc::new(WithHistory { io, history })))
     }
 }
 
 /// A reopened channel with the request's history.
 struct WithHistory {
     io: Arc<dyn Channel>,
-    history: Vec<HistoryTurn>,
+    history: Vec<StoredTurn>,
 }
 
 #[async_trait]
@@ -189,7 +197,27 @@ impl Channel for WithHistory {
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
-        self.history.clone()
+        let mut turns = Vec::with_capacity(self.history.len());
+        for turn in &self.history {
+            let mut text = turn.text.clone();
+            // Their senders wait for no answer, so a lost file is no notice.
+            let (attachments, _) =
+                attachments::read_again(&*self.io, &mut text, &turn.attachments).await;
+            turns.push(HistoryTurn {
+                role: if turn.by_assistant {
+                    Role::Assistant
+                } else {
+                    Role::User
+                },
+                text,
+                attachments,
+            });
+        }
+        turns
+    }
+
+    async fn read_attachment(&self, reference: &str) -> Result<Arc<[u8]>, AttachmentError> {
+        self.io.read_attachment(reference).await
     }
 
     async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
@@ -213,10 +241,12 @@ mod tests {
             thread_key: ThreadKey::new(Platform::Http, "ops", "t1"),
             visibility: Visibility::Machine,
             text: text.into(),
+            attachments: Vec::new(),
             received_at: 5,
             choices: Choices::default(),
             source: None,
             idempotency: None,
+            is_confirmed: false,
         }
     }
 
@@ -226,10 +256,12 @@ mod tests {
             HistoryTurn {
                 role: Role::User,
                 text: "a".into(),
+                attachments: Vec::new(),
             },
             HistoryTurn {
                 role: Role::Assistant,
                 text: "b".into(),
+                attachments: Vec::new(),
             },
         ];
         let choices = Choices {
@@ -244,6 +276,7 @@ mod tests {
         let request = QueuedRequest::of_state(Some(&stored)).unwrap();
         let (reopened, io) = request
             .reopen(&meta, Arc::new(NobodyListens), None)
+            .await
             .unwrap();
         assert_eq!(
             (reopened.text.as_str(), reopened.received_at),

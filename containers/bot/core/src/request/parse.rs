@@ -1,14 +1,14 @@
 //! Stage 1, parse: the thread's history, the directives, and the request's choices.
 
 use ars_agent::Role;
-use ars_bot_ports::{Choices, HistoryTurn, Refusal};
+use ars_bot_ports::{Choices, HistoryTurn, IncomingMessage, Overload, Refusal};
 
 use super::{
     directives::{self, ParsedDirectives},
     incoming::Request,
     stages::{Stage, Stages},
 };
-use crate::context::RunContext;
+use crate::{attachments::content_bytes, context::RunContext, limits::FilePermit};
 
 /// Maximum earlier turns for the model and in `context` events.
 const MAX_CONTEXT_TURNS: usize = 20;
@@ -29,6 +29,25 @@ pub(crate) struct ParsedRequest {
     pub(crate) choices: Choices,
     /// The stages so far.
     pub(crate) stages: Stages,
+    /// Room for the files. `None` for a request that another process accepted.
+    pub(crate) file_permit: Option<FilePermit>,
+}
+
+impl ParsedRequest {
+    /// Reserves room for the files of the message and of the turns that the model sees.
+    pub(crate) fn reserve_files(
+        &mut self,
+        context: &RunContext,
+        message: &IncomingMessage,
+    ) -> Result<(), Overload> {
+        let earlier = recent(&self.history).iter().map(|turn| &turn.attachments);
+        let bytes = earlier
+            .chain([&message.attachments])
+            .map(|files| content_bytes(files))
+            .sum();
+        self.file_permit = Some(context.file_memory().reserve(bytes)?);
+        Ok(())
+    }
 }
 
 /// Fetches the history and parses the text.
@@ -48,7 +67,7 @@ pub(crate) async fn parse(
     });
 
     let directives = directives::parse(&request.message.text).map_err(Refusal::InvalidDirective)?;
-    if directives.text.trim().is_empty() {
+    if directives.text.trim().is_empty() && request.message.attachments.is_empty() {
         return Err(Refusal::EmptyRequest);
     }
     let earlier = directives::sticky(user_texts(&history));
@@ -63,6 +82,7 @@ pub(crate) async fn parse(
         chooses_repository,
         choices,
         stages,
+        file_permit: None,
     })
 }
 
@@ -107,6 +127,7 @@ mod tests {
         HistoryTurn {
             role,
             text: text.into(),
+            attachments: Vec::new(),
         }
     }
 

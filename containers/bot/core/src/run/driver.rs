@@ -4,10 +4,10 @@
 //! the mailbox and can be handed off. Not here: the loop's decisions (`ars_agent`), and the run's
 //! end (`lifecycle`).
 
-use std::{collections::BTreeSet, panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, time::Duration};
 
-use ars_agent::{Action, Input, Loop, RunOutcome, Steered, ToolCall, Turn, resume};
-use ars_bot_ports::{Channel, Clock, texts};
+use ars_agent::{Action, Input, Loop, Steered, ToolCall, Turn, resume};
+use ars_bot_ports::{Channel, ChannelEvent, Clock, texts};
 use ars_bot_tools::{Effects, ToolOutput};
 use ars_events::EventBody;
 use ars_types::RunStatus;
@@ -16,18 +16,21 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    answer_form,
     assignment::BoundModel,
     checkpoints::{CHECKPOINT_EVERY, save_tree},
     prepared::PreparedRun,
     recheck::Recheck,
+    report::{DriverExit, DriverReport, ended},
     spans::Spans,
     tool_calls::Bounds,
     tool_events::PublishedCalls,
 };
 use crate::{
+    attachments::{FileUse, attached, restore},
     live::{Step, StepDurability, Stepped, TrackedRun},
     registry::{RunHandle, Stops},
-    threads::{FollowUp, Mailbox},
+    threads::{FollowUp, Mailbox, Sender},
 };
 
 /// Everything that a run works with.
@@ -50,40 +53,12 @@ pub struct Driver<'a> {
     pub hand_off: &'a CancellationToken,
     /// May let the run go on behind the answer.
     pub recheck: Option<&'a dyn Recheck>,
+    /// The answer must be in blocks.
+    pub is_in_blocks: bool,
     /// Receives short progress messages.
     pub io: &'a dyn Channel,
     /// Removes secrets from text before it is capped.
     pub redactor: &'a ars_events::Redactor,
-}
-
-/// How driving a run ended.
-pub struct DriverReport {
-    /// Why the driver stopped.
-    pub exit: DriverExit,
-    /// Number of answered model calls.
-    pub steps: u32,
-    /// Cost in micro-dollars; `None` if a call had no known price.
-    pub cost: Option<u64>,
-    /// The conversation, as last shown to the model.
-    pub turns: Vec<Turn>,
-    /// Names of the called tools, including those that earlier processes called.
-    pub tools: BTreeSet<String>,
-    /// Number of tool calls in this process.
-    pub tool_calls: u32,
-    /// Follow-ups that the driver took from the mailbox and the model did not see. Empty for a run
-    /// that is handed off: the stored step holds them.
-    pub unread: Vec<FollowUp>,
-}
-
-/// Why a driver stopped.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DriverExit {
-    /// The run is over.
-    Ended(RunOutcome),
-    /// The run is stored for another process to resume.
-    HandedOff,
-    /// Another process owns the run.
-    Fenced,
 }
 
 /// A run that another process started.
@@ -164,7 +139,7 @@ impl Driver<'_> {
             .await;
         let exit = exit.unwrap_or_else(|_panic| {
             tracing::error!(run = %self.run.id(), "the run's driver panicked");
-            failed(texts::INTERNAL_ERROR.to_owned())
+            ended(RunStatus::Failed, texts::INTERNAL_ERROR.to_owned())
         });
         self.report(state, exit)
     }
@@ -184,6 +159,7 @@ impl Driver<'_> {
             Next::Feed(input) => self.drive(state, input).await,
             Next::HandOff => return DriverExit::HandedOff,
         };
+        exit = self.in_form(state, exit).await;
         while let (DriverExit::Ended(outcome), Some(recheck)) = (&exit, self.recheck) {
             let Some(text) = recheck.recheck(outcome).await else {
                 break;
@@ -196,6 +172,29 @@ impl Driver<'_> {
                 break;
             }
             exit = self.drive(state, Input::Start).await;
+            exit = self.in_form(state, exit).await;
+        }
+        exit
+    }
+
+    /// Asks the model again until the answer is in blocks, where it must be.
+    async fn in_form(&self, state: &mut DriveState, mut exit: DriverExit) -> DriverExit {
+        while let DriverExit::Ended(outcome) = &exit
+            && self.is_in_blocks
+        {
+            let Some(text) = answer_form::reask(outcome, state.agent_loop.turns()) else {
+                break;
+            };
+            let before = outcome.clone();
+            let rejected = outcome.answer.clone().unwrap_or_default();
+            self.run.publish(EventBody::Assistant { text: rejected });
+            state.agent_loop.reopen(text);
+            self.store(state, &[], StepDurability::BestEffort).await;
+            let after = self.drive(state, Input::Start).await;
+            if answer_form::is_lost(&after) {
+                return DriverExit::Ended(before);
+            }
+            exit = after;
         }
         exit
     }
@@ -224,9 +223,11 @@ impl Driver<'_> {
                 state.soft_stop_fed = true;
                 state.agent_loop.step(Input::SoftStop, self.clock.now());
             }
-            self.read_mailbox(state);
+            self.read_mailbox(state).await;
             let (mut next, mut has_spoken) = (None, false);
-            for action in state.agent_loop.step(input, self.clock.now()) {
+            let actions = state.agent_loop.step(input, self.clock.now());
+            self.report_read(state).await;
+            for action in actions {
                 match action {
                     Action::Publish(event) => {
                         has_spoken |= matches!(event, EventBody::Assistant { .. });
@@ -256,7 +257,11 @@ impl Driver<'_> {
         }
     }
 
-    fn report(&self, mut state: DriveState, exit: DriverExit) -> DriverReport {
+    fn report(&self, mut state: DriveState, mut exit: DriverExit) -> DriverReport {
+        let raw_answer = match &mut exit {
+            DriverExit::Ended(outcome) => answer_form::settle(outcome, self.is_in_blocks),
+            DriverExit::HandedOff | DriverExit::Fenced => None,
+        };
         // The model receives messages all at once, so those that it did not receive are the last.
         let unread = match exit {
             DriverExit::HandedOff => 0,
@@ -267,6 +272,7 @@ impl Driver<'_> {
             .split_off(state.taken.len().saturating_sub(unread));
         DriverReport {
             exit,
+            raw_answer,
             steps: state.agent_loop.steps(),
             cost: state.agent_loop.cost(),
             turns: state.agent_loop.turns().to_vec(),
@@ -276,24 +282,67 @@ impl Driver<'_> {
         }
     }
 
-    fn read_mailbox(&self, state: &mut DriveState) {
+    async fn read_mailbox(&self, state: &mut DriveState) {
         let follow_ups = self.mailbox.take();
         if follow_ups.is_empty() {
             return;
         }
-        let steered = follow_ups.iter().map(|follow_up| Steered {
-            seq: follow_up.inbox_seq,
-            text: follow_up.note.text.clone(),
-            attachments: Vec::new(),
-            source: follow_up
-                .sender
-                .as_ref()
-                .and_then(|sender| sender.message.source.clone()),
-        });
+        let mut used = FileUse::in_turns(state.agent_loop.turns());
+        let unread = state.agent_loop.unconsumed();
+        unread
+            .iter()
+            .for_each(|message| used.add(&message.attachments));
+        let mut steered = Vec::with_capacity(follow_ups.len());
+        for follow_up in &follow_ups {
+            steered.push(self.steered(follow_up, &mut used, &state.stops).await);
+        }
         state
             .agent_loop
-            .step(Input::Steered(steered.collect()), self.clock.now());
+            .step(Input::Steered(steered), self.clock.now());
         state.taken.extend(follow_ups);
+    }
+
+    /// Informs the senders of follow-ups that the model received. They are in the conversation
+    /// then, with their files.
+    async fn report_read(&self, state: &mut DriveState) {
+        let unread = state.agent_loop.unconsumed().len();
+        let read = state.taken.len().saturating_sub(unread);
+        for follow_up in state.taken.drain(..read) {
+            let Some(key) = follow_up.note.key else {
+                continue;
+            };
+            let event = ChannelEvent::FollowUpRead(key);
+            match &follow_up.sender {
+                Some(sender) => sender.io.inform(event).await,
+                // The run's channel finds the message that another process received.
+                None => self.io.inform(event).await,
+            }
+        }
+    }
+
+    /// Returns a follow-up for the loop. The files of another process's are read again.
+    async fn steered(&self, follow_up: &FollowUp, used: &mut FileUse, stops: &Stops) -> Steered {
+        let FollowUp {
+            note,
+            inbox_seq,
+            sender,
+        } = follow_up;
+        let mut text = note.text.clone();
+        let (attachments, source) = match sender {
+            Some(Sender { message, .. }) => (message.attachments.clone(), message.source.clone()),
+            None => {
+                let restored = restore(self.io, &mut text, &note.attachments);
+                let restored = stops.hard.run_until_cancelled(restored).await;
+                (restored.unwrap_or_default(), None)
+            }
+        };
+        Steered {
+            seq: *inbox_seq,
+            text,
+            attachments: used.parts(&attachments),
+            files: attached(&attachments),
+            source,
+        }
     }
 
     /// Stores the loop's position. Without a ledger there is nothing to store.
@@ -414,32 +463,6 @@ impl Driver<'_> {
 /// Returns a skipped call's result, when the step could not be stored.
 fn not_stored() -> ToolOutput {
     ToolOutput::refused("This call was not run: the run's state could not be stored before it.")
-}
-
-/// Reports a run that failed before the first model call.
-pub fn not_begun(answer: String) -> DriverReport {
-    DriverReport {
-        exit: failed(answer),
-        steps: 0,
-        cost: Some(0),
-        turns: Vec::new(),
-        tools: BTreeSet::new(),
-        tool_calls: 0,
-        unread: Vec::new(),
-    }
-}
-
-fn failed(answer: String) -> DriverExit {
-    ended(RunStatus::Failed, answer)
-}
-
-/// Exits a run that is cut short with this answer.
-pub fn ended(status: RunStatus, answer: String) -> DriverExit {
-    DriverExit::Ended(RunOutcome {
-        status,
-        cut_short: true,
-        answer: Some(answer),
-    })
 }
 
 pub(super) fn millis(ms: i64) -> Duration {

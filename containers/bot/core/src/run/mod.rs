@@ -1,5 +1,6 @@
 //! Running an agent: the driver performs the loop's actions.
 
+mod answer_form;
 mod assignment;
 mod call_watch;
 mod checkpoints;
@@ -11,6 +12,7 @@ mod model_calls;
 mod named_pull;
 mod prepared;
 mod recheck;
+mod report;
 mod review_target;
 mod spans;
 mod tool_calls;
@@ -22,12 +24,13 @@ mod work;
 pub(crate) use checkpoints::save_tree;
 
 pub use assignment::{Assignment, BoundModel, RunCodeHost};
-pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, ended, not_begun};
+pub use driver::{Driver, First, Resumption};
 pub use evidence::EvidenceLog;
 pub use known_commands::known_commands;
 pub use named_pull::{ContinuedBranch, NamedPullRequest};
 pub use prepared::PreparedRun;
 pub use recheck::Recheck;
+pub use report::{DriverExit, DriverReport, ended, not_begun};
 pub use review_target::ReviewTarget;
 pub use spans::{OpenSpan, Span, SpanResult, Spans};
 pub use tool_events::PublishedCalls;

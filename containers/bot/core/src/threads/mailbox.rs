@@ -4,15 +4,22 @@
 //! So a message is read by the run, returned, or rejected because the run ended, and never lost.
 //! Not here: the durable copy in the ledger's inbox, from which the next owner reads.
 
+mod amend;
+
 use std::{
     collections::{BTreeSet, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use ars_bot_ports::{Channel, IncomingMessage, Overload};
+use ars_bot_ports::{Attachment, Channel, IncomingMessage, Overload};
 
+pub use self::amend::Target;
+use self::amend::UnreadRequest;
 use super::Note;
-use crate::limits::load_limits::LoadLimits;
+use crate::{attachments::content_bytes, limits::load_limits::LoadLimits};
+
+/// Maximum size of the files of a run's unread follow-ups, in bytes: those of a full thread.
+const UNREAD_FILES_MAX_BYTES: u32 = 58_720_256;
 
 /// A message for a live run.
 #[derive(Clone)]
@@ -44,14 +51,58 @@ pub struct Mailbox {
 struct State {
     closed: Option<Closed>,
     waiting: Vec<FollowUp>,
-    /// Follow-ups that are being queued, with their bytes.
-    arriving: (usize, usize),
+    /// Follow-ups that are being queued.
+    arriving: Load,
     /// Every number up to here was received, which makes delivery idempotent.
     known_to: u64,
     /// Received numbers beyond it. Those between came through other processes and follow with a flush.
     known_beyond: BTreeSet<u64>,
     /// Delivery ids from received messages, for copies without a known number.
     deliveries: HashSet<String>,
+    /// The request, until the run reads it.
+    request: Option<UnreadRequest>,
+}
+
+/// Follow-ups that a mailbox has room for.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    count: usize,
+    /// Bytes of the texts.
+    bytes: usize,
+    /// Bytes of the files in this process's memory.
+    file_bytes: usize,
+}
+
+impl Load {
+    fn new(text: &str, attachments: &[Attachment]) -> Self {
+        Self {
+            count: 1,
+            bytes: text.len(),
+            file_bytes: content_bytes(attachments),
+        }
+    }
+
+    fn waiting(follow_up: &FollowUp) -> Self {
+        let sender = follow_up.sender.as_ref();
+        let attachments = sender.map_or(&[][..], |sender| &sender.message.attachments);
+        Self::new(&follow_up.note.text, attachments)
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            bytes: self.bytes + other.bytes,
+            file_bytes: self.file_bytes + other.file_bytes,
+        }
+    }
+
+    const fn minus(self, other: Self) -> Self {
+        Self {
+            count: self.count - other.count,
+            bytes: self.bytes - other.bytes,
+            file_bytes: self.file_bytes - other.file_bytes,
+        }
+    }
 }
 
 impl State {
@@ -94,14 +145,13 @@ impl State {
 /// Room for a follow-up in a mailbox, until dropped.
 pub struct Room {
     mailbox: Mailbox,
-    bytes: usize,
+    load: Load,
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
         let mut state = self.mailbox.lock();
-        state.arriving.0 -= 1;
-        state.arriving.1 -= self.bytes;
+        state.arriving = state.arriving.minus(self.load);
     }
 }
 
@@ -115,40 +165,52 @@ pub enum Closed {
 }
 
 impl Mailbox {
-    /// Reserves room for a text. Hold it until the follow-up is queued.
+    /// Reserves room for a text and its files. Hold it until the follow-up is queued.
     ///
     /// # Errors
-    /// The unread follow-up limit that the text would exceed.
-    pub fn reserve(&self, text: &str, limits: &LoadLimits) -> Result<Room, Overload> {
+    /// The unread follow-up limit that they would exceed.
+    pub fn reserve(
+        &self,
+        text: &str,
+        attachments: &[Attachment],
+        limits: &LoadLimits,
+    ) -> Result<Room, Overload> {
         let mut state = self.lock();
-        let count = state.waiting.len() + state.arriving.0 + 1;
-        let waiting: usize = state
-            .waiting
-            .iter()
-            .map(|follow_up| follow_up.note.text.len())
-            .sum();
-        let bytes = waiting + state.arriving.1 + text.len();
-        let exceeds = |count, limit: &u32| count > usize::try_from(*limit).unwrap_or(usize::MAX);
-        if let Some(limit) = limits.follow_ups.filter(|limit| exceeds(count, limit)) {
+        let load = Load::new(text, attachments);
+        let waiting = state.waiting.iter().map(Load::waiting);
+        let full = waiting.fold(state.arriving.plus(load), Load::plus);
+        if let Some(limit) = limits
+            .follow_ups
+            .filter(|limit| exceeds(full.count, *limit))
+        {
             return Err(Overload::FollowUps { limit });
         }
-        if let Some(limit) = limits.follow_up_bytes.filter(|limit| exceeds(bytes, limit)) {
+        if let Some(limit) = limits
+            .follow_up_bytes
+            .filter(|limit| exceeds(full.bytes, *limit))
+        {
             return Err(Overload::FollowUpBytes { limit });
         }
-        state.arriving.0 += 1;
-        state.arriving.1 += text.len();
+        if exceeds(full.file_bytes, UNREAD_FILES_MAX_BYTES) {
+            return Err(Overload::FollowUpBytes {
+                limit: UNREAD_FILES_MAX_BYTES,
+            });
+        }
+        state.arriving = state.arriving.plus(load);
         Ok(Room {
             mailbox: self.clone(),
-            bytes: text.len(),
+            load,
         })
     }
 
-    /// Queues a follow-up, unless the number or delivery id was received before.
+    /// Queues a follow-up, unless the number or delivery id was received before. A change is applied
+    /// at once.
     pub fn put(&self, follow_up: FollowUp) -> Result<(), Closed> {
         let mut state = self.lock();
         let is_known = state.is_known_copy(&follow_up);
         // A copy that came another way was read, or is returned.
-        if let (Some(closed), false) = (state.closed, is_known) {
+        let is_change = follow_up.note.change.is_some();
+        if let (Some(closed), false) = (state.closed, is_known || is_change) {
             return Err(closed);
         }
         if let Some(seq) = follow_up.inbox_seq {
@@ -156,6 +218,10 @@ impl Mailbox {
         }
         if is_known {
             state.complete(follow_up);
+            return Ok(());
+        }
+        if is_change {
+            state.amend(&follow_up.note, None);
             return Ok(());
         }
         state.deliveries.extend(follow_up.note.delivery.clone());
@@ -200,6 +266,7 @@ impl Mailbox {
     pub fn close(&self, why: Closed) -> Vec<FollowUp> {
         let mut state = self.lock();
         state.closed.get_or_insert(why);
+        state.request = None;
         std::mem::take(&mut state.waiting)
     }
 
@@ -208,19 +275,28 @@ impl Mailbox {
     }
 }
 
+fn exceeds(count: usize, limit: u32) -> bool {
+    count > usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
 #[cfg(test)]
 mod tests {
+    use ars_bot_ports::AttachmentKind;
+
     use super::*;
 
     fn note(text: &str, inbox_seq: Option<u64>) -> FollowUp {
         let (user_id, text) = ("http:a".into(), text.into());
         let note = Note {
             text,
+            attachments: Vec::new(),
             user_id,
             received_at: 1,
             delivery: None,
             grants: None,
             token: None,
+            key: None,
+            change: None,
         };
         FollowUp {
             note,
@@ -245,18 +321,33 @@ mod tests {
         let mailbox = Mailbox::default();
         mailbox.put(note("1234", None)).unwrap();
         assert_eq!(
-            mailbox.reserve("1234567", &limits).err(),
+            mailbox.reserve("1234567", &[], &limits).err(),
             Some(Overload::FollowUpBytes { limit: 10 })
         );
-        let arriving = mailbox.reserve("12", &limits).ok().unwrap();
+        let arriving = mailbox.reserve("12", &[], &limits).ok().unwrap();
         assert_eq!(
-            mailbox.reserve("", &limits).err(),
+            mailbox.reserve("", &[], &limits).err(),
             Some(Overload::FollowUps { limit: 2 })
         );
         drop(arriving);
-        assert!(mailbox.reserve("123456", &limits).is_ok());
+        assert!(mailbox.reserve("123456", &[], &limits).is_ok());
         mailbox.take();
-        assert!(mailbox.reserve("1234567890", &limits).is_ok());
+        assert!(mailbox.reserve("1234567890", &[], &limits).is_ok());
+
+        let file = Attachment {
+            name: "a.pdf".into(),
+            media_type: "application/pdf".into(),
+            kind: AttachmentKind::Document,
+            content: vec![0; UNREAD_FILES_MAX_BYTES as usize / 2].into(),
+            reference: None,
+        };
+        let files = [file.clone(), file.clone()];
+        let _room = mailbox.reserve("", &files, &limits).ok().unwrap();
+        let limit = UNREAD_FILES_MAX_BYTES;
+        assert_eq!(
+            mailbox.reserve("", &[file], &LoadLimits::NONE).err(),
+            Some(Overload::FollowUpBytes { limit })
+        );
     }
 
     #[test]

@@ -4,9 +4,16 @@ use std::collections::BTreeSet;
 
 use ars_auth::{Actor, Grants, Set, TokenDigest, TokenMap};
 use ars_bot_ports::IncomingMessage;
+use ars_events::with_attachment_count;
 use ars_types::UnixMillis;
+use ars_wire::idempotency::IdempotencyKey;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::attachments::{self, StoredAttachment};
+
+/// Text of a note that deletes a message.
+const DELETED: &str = "(An earlier message was deleted.)";
 
 /// A follow-up in the ledger's inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +21,9 @@ use serde_json::{Map, Value};
 pub struct Note {
     /// The text without directives.
     pub text: String,
+    /// Files that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<StoredAttachment>,
     /// Namespaced id of the sender.
     pub user_id: String,
     /// When it was accepted, 0 when unknown.
@@ -30,6 +40,23 @@ pub struct Note {
     /// releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenDigest>,
+    /// The message's identity on its platform. Absent without one, and in notes from earlier
+    /// releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<IdempotencyKey>,
+    /// Set if this is no message but a change of the one with the same key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+/// What happened to a message before it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// The author replaced its text, by that of the note.
+    Edited,
+    /// It was deleted.
+    Deleted,
 }
 
 /// Why a note cannot run in the sender's name.
@@ -62,12 +89,40 @@ impl Note {
     pub fn from_message(message: &IncomingMessage, text: &str) -> Self {
         Self {
             text: text.to_owned(),
+            attachments: attachments::stored(&message.attachments),
             user_id: message.actor.id.clone(),
             received_at: message.received_at,
             delivery: Some(uuid::Uuid::new_v4().to_string()),
             grants: Some(Vouched::from_grants(&message.actor.grants)),
             token: message.actor.token.clone(),
+            key: message.idempotency.clone(),
+            change: None,
         }
+    }
+
+    /// Makes the note that edits the message with this key as its author, or deletes it.
+    pub fn amending(key: &IdempotencyKey, edit: Option<(&str, &str)>, now: UnixMillis) -> Self {
+        let (change, (user_id, text)) = match edit {
+            Some(edit) => (Change::Edited, edit),
+            // A release without changes reads it as a message.
+            None => (Change::Deleted, ("", DELETED)),
+        };
+        Self {
+            text: text.to_owned(),
+            attachments: Vec::new(),
+            user_id: user_id.to_owned(),
+            received_at: now,
+            delivery: Some(uuid::Uuid::new_v4().to_string()),
+            grants: None,
+            token: None,
+            key: Some(key.clone()),
+            change: Some(change),
+        }
+    }
+
+    /// Returns the text with the number of files, for people.
+    pub fn quoted(&self) -> String {
+        with_attachment_count(&self.text, self.attachments.len())
     }
 
     /// Returns the sender in this channel. It has the ingress token's present grants, else the
@@ -148,11 +203,14 @@ mod tests {
         };
         let note = Note {
             text: "x".into(),
+            attachments: Vec::new(),
             user_id: "http:ann".into(),
             received_at: 1,
             delivery: Some("d".into()),
             grants: Some(Vouched::from_grants(&grants)),
             token: None,
+            key: None,
+            change: None,
         };
         let back = read(&Value::Object(note.message()));
         assert_eq!(back, note);

@@ -41,15 +41,6 @@ fn from(subject: &str, text: &str) -> IncomingMessage {
     }
 }
 
-fn send(
-    world: &Arc<World>,
-    message: IncomingMessage,
-    io: &Arc<RecordingChannel>,
-) -> JoinHandle<()> {
-    let (core, io) = (world.core.clone(), Arc::<RecordingChannel>::clone(io));
-    tokio::spawn(async move { core.dispatch(message, io).await })
-}
-
 /// Sends a request that waits for a slot, and returns the run.
 async fn wait_in_queue(
     world: &Arc<World>,
@@ -210,7 +201,7 @@ async fn next_process_continues_the_queue() {
     assert_eq!((inputs, seqs), (1, (1..=record.event_count).collect()));
 }
 
-/// Lets a token's request wait, and takes it up in a process with these tokens. Returns the record.
+/// Lets a token's request wait, and continues in a process with these tokens. Returns the record.
 async fn taken_up_with(tokens: &str) -> RunRecord {
     let sent = TokenMap::parse(Some(r#"{"t1":{"subject":"bo"}}"#)).map;
     let actor = Actor::service(Ingress::Http, sent.authenticate("t1").unwrap());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ars_agent::Part;
 use ars_auth::{Grants, Restrictions, Set};
 use ars_bot_core::{Capabilities, settings::Settings};
-use ars_bot_ports::{IncomingMessage, Ledger as _, StoreErrorKind};
-use ars_types::{Generation, RunId, RunStatus};
+use ars_bot_ports::{ChannelEvent, IncomingMessage, Ledger as _, StoreErrorKind, event_key};
+use ars_types::{Generation, Platform, RunId, RunStatus};
 use ars_wire::{Moment, ledger::NewRun};
 use serde_json::json;
 
@@ -260,4 +260,21 @@ async fn failed_run_requeues_unread_follow_ups() {
         statuses.contains(&RunStatus::Failed) && statuses.contains(&RunStatus::Completed),
         "{statuses:?}"
     );
+}
+
+/// A platform delivers an event again to the process that continues its run.
+#[tokio::test]
+async fn message_does_not_steer_the_run_that_it_started() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = Arc::new(ledger.process("g1", vec![Move::SayWhenReleased("one")]));
+    let request = IncomingMessage {
+        idempotency: Some(event_key(Platform::Slack, b"m")),
+        ..message("hello")
+    };
+    let running = send(&world, request.clone(), &Arc::default());
+    world.model.called.notified().await;
+    let again = say(&world, request).await;
+    assert!(matches!(again.events()[..], [ChannelEvent::Repeated(_)]));
+    world.finish_and_settle(running).await;
+    assert_eq!(last_text(&world), "hello");
 }

@@ -89,7 +89,7 @@ pub(crate) async fn elsewhere(State(state): State<HttpState>, request: Request) 
 }
 
 /// Answers an admitted viewer. All answers have the pages' headers.
-async fn gated(
+pub(super) async fn gated(
     state: &HttpState,
     request: Request,
     route: &'static str,

@@ -336,10 +336,7 @@ async fn unknown_page_is_a_page_for_a_browser() {
 async fn only_live_runs_need_the_token() {
     let bot = Bot::start().await;
     let run = bot.run("fix the build", "scripted/m");
-    run.publish(EventBody::Input {
-        text: "please fix".into(),
-        source: None,
-    });
+    run.publish(EventBody::input("please fix", Vec::new(), None));
     let (status, html) = text(&bot, &live_path(&run)).await;
     assert_eq!(status, 200);
     assert!(html.contains("data-mode=\"live\"") && html.contains("please fix"));

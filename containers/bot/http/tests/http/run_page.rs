@@ -192,10 +192,7 @@ async fn changes_page_shows_the_diff() {
 async fn older_events_are_loaded_on_demand() {
     let bot = Bot::start().await;
     let run = bot.run("long", "scripted/m");
-    run.publish(EventBody::Input {
-        text: "the request".into(),
-        source: None,
-    });
+    run.publish(EventBody::input("the request", Vec::new(), None));
     for n in 0..100 {
         say(&run, &format!("{n} {}", "x".repeat(8_000)));
     }

@@ -6,11 +6,10 @@
 
 use ars_agent::{Part, Role, ToolContent, ToolSpec};
 use ars_bot_ports::ModelRequest;
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::conversation::{Message, messages, object, omitted},
+    super::conversation::{Message, messages, object, omitted, text_of},
     api::API,
     effort,
 };
@@ -138,15 +137,9 @@ fn image(media_type: &str, data: &str) -> Value {
 fn document(media_type: &str, data: &str, name: Option<&str>) -> Value {
     let source = if media_type == "application/pdf" {
         Some(json!({"type": "base64", "media_type": media_type, "data": data}))
-    } else if media_type.starts_with("text/") {
-        let text = BASE64_STANDARD
-            .decode(data)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok());
-        let text = text.filter(|text| !text.trim().is_empty());
-        text.map(|text| json!({"type": "text", "media_type": "text/plain", "data": text}))
     } else {
-        None
+        let text = text_of(media_type, data);
+        text.map(|text| json!({"type": "text", "media_type": "text/plain", "data": text}))
     };
     let Some(source) = source else {
         return json!({"type": "text", "text": omitted(media_type, name)});

@@ -8,7 +8,7 @@ use genai::chat::{
 };
 use serde_json::json;
 
-use super::super::conversation::{Message, messages, object, omitted};
+use super::super::conversation::{Message, messages, object, omitted, text_of};
 
 /// Models that reject tools on Chat Completions unless reasoning is off (`reasoning_effort: none`).
 const NO_TOOLS_WHILE_REASONING: [&str; 2] = ["gpt-5.6", "gpt-6"];
@@ -107,10 +107,14 @@ fn user(message: &Message<'_>) -> Vec<ChatMessage> {
             Part::Text { text, .. } => parts.push(ContentPart::from_text(text)),
             Part::Image { media_type, data } => parts.push(image(media_type, data)),
             Part::Document {
-                media_type, name, ..
-            } => {
-                parts.push(ContentPart::from_text(omitted(media_type, name.as_deref())));
-            }
+                media_type,
+                data,
+                name,
+            } => parts.push(ContentPart::from_text(document(
+                media_type,
+                data,
+                name.as_deref(),
+            ))),
             Part::ToolCall { .. } | Part::Opaque { .. } => {}
         }
     }
@@ -138,10 +142,23 @@ fn result(call_id: &str, ok: bool, content: &[ToolContent]) -> (String, Vec<Cont
                 )));
                 images.push(image(media_type, data));
             }
-            ToolContent::Document { media_type, .. } => lines.push(omitted(media_type, None)),
+            ToolContent::Document { media_type, data } => {
+                lines.push(document(media_type, data, None));
+            }
         }
     }
     (lines.join("\n"), images)
+}
+
+/// Returns a text file as text, and a note for any other document, which the API does not accept.
+fn document(media_type: &str, data: &str, name: Option<&str>) -> String {
+    match text_of(media_type, data) {
+        Some(text) => match name {
+            Some(name) => format!("[file {name}]\n{text}"),
+            None => text,
+        },
+        None => omitted(media_type, name),
+    }
 }
 
 fn image(media_type: &str, data: &str) -> ContentPart {

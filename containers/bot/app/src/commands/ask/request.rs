@@ -122,10 +122,12 @@ impl Request {
             thread_key,
             visibility: Platform::Cli.visibility(),
             text,
+            attachments: Vec::new(),
             received_at,
             choices: self.choices,
             source: None,
             idempotency: None,
+            is_confirmed: false,
         })
     }
 }

@@ -79,7 +79,7 @@ impl Surface for Github {
     }
 
     fn report(&self, connected: &Connected) {
-        if self.webhooks(connected).is_some() {
+        if self.secret.is_some() && connected.code_host.is_some() {
             let users = self.users.len();
             tracing::info!(users, "webhooks of the code host are accepted");
         }

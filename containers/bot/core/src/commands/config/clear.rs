@@ -42,9 +42,14 @@ impl Command for Clear {
     type Input = Input;
     type Output = Cleared;
 
+    fn permit(call: Call<'_>, input: &Input) -> Result<(), CommandError> {
+        let owner = input.scope.owner(call, input.channel.clone())?;
+        owner.check(call)
+    }
+
     async fn run(call: Call<'_>, input: Input) -> Result<Cleared, CommandError> {
+        Self::permit(call, &input)?;
         let owner = input.scope.owner(call, input.channel)?;
-        owner.check(call)?;
         overrides(call)?
             .change(|scopes| Ok(scopes.clear(owner.target())))
             .await?;

@@ -52,13 +52,13 @@ impl Command for Forget {
     type Input = Input;
     type Output = Forgotten;
 
+    fn permit(call: Call<'_>, input: &Input) -> Result<(), CommandError> {
+        scope_of(call, input).map(drop)
+    }
+
     async fn run(call: Call<'_>, input: Input) -> Result<Forgotten, CommandError> {
         let memory = memory(call)?;
-        let unknown = || CommandError::not_found("there is no such record");
-        let (key, _) = record_id::parse(&input.id).ok_or_else(unknown)?;
-        let scope = Scope::from_key(key).ok_or_else(unknown)?;
-        let key = StoreKey::parse(key).map_err(|_invalid| unknown())?;
-        check(call, scope, key.as_str())?;
+        let key = scope_of(call, &input)?;
         let forgotten = memory.store.forget(&key, &input.id).await;
         if !forgotten.map_err(|error| CommandError::store(MEMORY, &error))? {
             return Err(unknown());
@@ -73,6 +73,19 @@ impl Command for Forget {
     fn text(output: &Forgotten) -> String {
         format!("`{}` is forgotten", output.id)
     }
+}
+
+/// Returns the key of the record's scope, if the caller may forget records there.
+fn scope_of(call: Call<'_>, input: &Input) -> Result<StoreKey, CommandError> {
+    let (key, _) = record_id::parse(&input.id).ok_or_else(unknown)?;
+    let scope = Scope::from_key(key).ok_or_else(unknown)?;
+    let key = StoreKey::parse(key).map_err(|_invalid| unknown())?;
+    check(call, scope, key.as_str())?;
+    Ok(key)
+}
+
+fn unknown() -> CommandError {
+    CommandError::not_found("there is no such record")
 }
 
 /// Checks that the caller may forget a record of this scope.

@@ -40,6 +40,10 @@ impl Command for Offboard {
     type Input = Discard;
     type Output = Offboarded;
 
+    fn permit(call: Call<'_>, input: &Discard) -> Result<(), CommandError> {
+        managed(&call, &input.slug).map(drop)
+    }
+
     async fn run(call: Call<'_>, input: Discard) -> Result<Offboarded, CommandError> {
         let Discard { slug, dry_run } = input;
         let request = OffboardRequest {

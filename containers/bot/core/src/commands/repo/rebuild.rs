@@ -40,6 +40,10 @@ impl Command for Rebuild {
     type Input = Discard;
     type Output = Rebuilt;
 
+    fn permit(call: Call<'_>, input: &Discard) -> Result<(), CommandError> {
+        managed(&call, &input.slug).map(drop)
+    }
+
     async fn run(call: Call<'_>, input: Discard) -> Result<Rebuilt, CommandError> {
         let Discard { slug, dry_run } = input;
         let request = RebuildRequest {

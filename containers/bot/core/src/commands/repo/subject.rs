@@ -35,7 +35,8 @@ pub(super) const INSTALL: Field = Field::optional(
     "the command that installs dependencies",
 );
 /// A command that only plans.
-pub(super) const DRY_RUN: Field = Field::optional("dryRun", Kind::Boolean, "only plans");
+pub(super) const DRY_RUN: Field =
+    Field::optional(ars_commands::DRY_RUN, Kind::Boolean, "only plans");
 
 /// The administrators' action.
 pub(super) const MANAGE: &str = "repo:write";

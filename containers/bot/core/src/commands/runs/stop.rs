@@ -48,7 +48,8 @@ impl Command for Stop {
         "mode",
         Kind::Choice(&["soft", "hard"]),
         "soft lets the run finish its step and answer, hard aborts it",
-    )]);
+    )])
+    .urgent();
     type Input = Input;
     type Output = Stopping;
 

@@ -18,7 +18,7 @@ use crate::{
     live::{Live, Meta},
     retry::Policy,
     run::ReviewTarget,
-    threads::{FollowUp, Note, SenderFault},
+    threads::{Closed, FollowUp, Mailbox, Note, SenderFault},
 };
 
 /// Closes a run as `interrupted`.
@@ -85,6 +85,10 @@ pub(super) async fn close(
                 hold.settle(&owner.run_id, cost.max(held), context.clock().now());
             }
             tracing::info!(run = %owner.run_id, status = %status, reason, "reclaimed run closed");
+            if let Some(io) = reopened(context, &run) {
+                let run = run.row.run_id.clone();
+                io.inform(ChannelEvent::RunFinished { run, status }).await;
+            }
             if status == RunStatus::Interrupted && !is_late {
                 announce_interruption(context, &run).await;
             }
@@ -100,9 +104,9 @@ pub(super) async fn close(
     Ok(())
 }
 
-/// Replaces a run's announcement on the channel, if the channel replaces replies.
+/// Announces the interruption, if the channel repeats replies.
 async fn announce_interruption(context: &RunContext, run: &Reclaimed) {
-    let Some(io) = reopened(context, run).filter(|io| io.traits().replaces_replies) else {
+    let Some(io) = reopened(context, run).filter(|io| io.traits().repeats_replies) else {
         return;
     };
     if let Err(error) = io
@@ -181,17 +185,21 @@ async fn late_follow_ups(
     Ok(answers.flatten().collect())
 }
 
-/// Returns the readable follow-ups.
+/// Returns the readable follow-ups, with the changes among them applied.
 fn unread<'a>(inbox: impl Iterator<Item = &'a Followup>) -> Vec<FollowUp> {
-    let notes = inbox.filter_map(|follow_up| {
-        let note = Note::read(follow_up.message.clone())?;
-        Some(FollowUp {
+    let mailbox = Mailbox::default();
+    for follow_up in inbox {
+        let Some(note) = Note::read(follow_up.message.clone()) else {
+            continue;
+        };
+        // The mailbox is new, so it is open.
+        let _ = mailbox.put(FollowUp {
             note,
             inbox_seq: Some(follow_up.seq),
             sender: None,
-        })
-    });
-    notes.collect()
+        });
+    }
+    mailbox.close(Closed::Ended)
 }
 
 /// Rejects or dispatches follow-ups for a run that had ended or was stopped.
@@ -212,7 +220,7 @@ async fn requeue(
         tokens: context.tokens(),
     };
     let runnable = ended.reject(follow_ups).await;
-    ended.dispatch(context, &runnable);
+    ended.dispatch(context, &runnable).await;
 }
 
 /// Adds an interrupted run's follow-ups to the record, because without the run they are no
@@ -223,7 +231,7 @@ fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp
             context,
             stored,
             NoteKind::FollowUp,
-            format!("not read: {}", follow_up.note.text),
+            format!("not read: {}", follow_up.note.quoted()),
         );
     }
 }
@@ -249,7 +257,7 @@ fn note_without_token(
             context,
             stored,
             NoteKind::FollowUp,
-            texts::follow_up_without_token(&follow_up.note.text),
+            texts::follow_up_without_token(&follow_up.note.quoted()),
         );
     }
 }

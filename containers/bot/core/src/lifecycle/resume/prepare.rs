@@ -195,6 +195,7 @@ fn note_restored(prepared: &PreparedRun, run: &RunHandle, agent_loop: &mut Loop,
         seq: None,
         text,
         attachments: Vec::new(),
+        files: Vec::new(),
         source: None,
     };
     agent_loop.step(Input::Steered(vec![note]), now);
@@ -275,6 +276,7 @@ impl ResumableRun {
             memory,
         } = self;
         tracing::info!(run = %active.run.id(), "reclaimed run resumed");
+        active.continued().await;
         let take = || {
             context
                 .slots()
@@ -442,11 +444,11 @@ pub(super) fn deliver_follow_ups(
 
 /// Adds dropped follow-ups to their run.
 pub(super) fn note_dropped(run: &RunHandle, dropped: Vec<Note>) {
-    for Note { text, user_id, .. } in dropped {
-        tracing::warn!(run = %run.id(), user = %user_id, "follow-up dropped: its token is no longer configured");
+    for note in dropped {
+        tracing::warn!(run = %run.id(), user = %note.user_id, "follow-up dropped: its token is no longer configured");
         run.publish(EventBody::note(
             NoteKind::FollowUp,
-            texts::follow_up_without_token(&text),
+            texts::follow_up_without_token(&note.quoted()),
         ));
     }
 }

@@ -1,5 +1,5 @@
-//! A reclaimed run that waited for a slot: it waits on here, and starts from its stored request.
-//! One that had started and stored no step starts again, because none of its effects happened.
+//! A reclaimed run that waited for a slot: it waits on here, and starts from the stored request.
+//! One that had started and stored no step starts again, because no effect happened.
 
 use ars_agent::resume::{Attempts, RunState};
 use ars_bot_ports::{IncomingMessage, texts};
@@ -111,7 +111,7 @@ async fn restore(
     let (Some(io), Some(live)) = (close::reopened(context, run), context.live()) else {
         return Err(Refused::Channel);
     };
-    let (message, io) = request.reopen(&meta, io, context.tokens())?;
+    let (message, io) = request.reopen(&meta, io, context.tokens()).await?;
     let request = Request {
         message,
         io,
@@ -141,6 +141,10 @@ async fn restore(
         .threads()
         .claim(&message.thread_key, work, since)
         .map_err(|_| Refused::Thread)?;
+    // Before the inbox, which has the changes of the request.
+    thread
+        .mailbox()
+        .await_request(message.idempotency.as_ref(), &message.actor.id);
     let (handle, tracked) = register(context, live, run, stored, starts, &meta, &thread)?;
     let (spans, root) = spans::continued(&stored.events, meta.received_at);
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
@@ -225,6 +229,7 @@ impl WaitingRun {
             slot,
         } = self;
         tracing::info!(run = %active.run.id(), "reclaimed run waits for a slot");
-        start::begin(context, active, assignment, slot, &message, &planned).await;
+        active.continued().await;
+        start::begin(context, active, assignment, slot, message, planned).await;
     }
 }

@@ -128,9 +128,9 @@ async fn close(
     }
 }
 
-/// Repeats an ended run's reply, if the channel replaces replies. Returns the run's status.
+/// Repeats an ended run's reply, if the channel repeats replies. Returns the run's status.
 async fn reply_again(context: &RunContext, run: &Reclaimed, stored: &Stored) -> Option<RunStatus> {
-    let io = close::reopened(context, run).filter(|io| io.traits().replaces_replies)?;
+    let io = close::reopened(context, run).filter(|io| io.traits().repeats_replies)?;
     io.send(ChannelEvent::Reply(stored.answer()?.to_owned()))
         .await
         .ok()?;

@@ -15,13 +15,14 @@ use ars_bot_core::{
     settings::{ProposalSettings, Settings},
 };
 use ars_bot_ports::{Clock, Documents, Schedules, StoreError, StoreErrorKind};
+use ars_bot_testkit::MemoryDocuments;
 use ars_types::{RepoSlug, UnixMillis};
 use ars_wire::schedules::{Firing, Outcome};
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::support::{Desk, Page, browser, desk_at, desk_with, granted, none};
+use super::support::{Desk, browser, desk_at, desk_with, granted, none};
 use crate::support::{MemoryHost, with_host};
 
 /// The weekly schedule's actor.
@@ -140,7 +141,7 @@ struct Installation {
 struct Shared {
     host: Arc<MemoryHost>,
     recorded: Arc<Recorded>,
-    claims: Arc<Page>,
+    claims: Arc<MemoryDocuments>,
 }
 
 /// Returns the installation, with these actions for the actor and this issue repository.

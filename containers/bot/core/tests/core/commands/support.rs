@@ -13,9 +13,8 @@ use ars_bot_core::{
     overrides::Overrides,
     settings::Settings,
 };
-use ars_bot_ports::{
-    Clock, Document, Documents, Memory, Replacement, RunStore, StoreError, StoreErrorKind, Stored,
-};
+use ars_bot_ports::{Clock, Documents, Memory, RunStore, StoreError, StoreErrorKind, Stored};
+use ars_bot_testkit::MemoryDocuments;
 use ars_commands::{RawInput, Surface};
 use ars_events::{ActorKind, Redactor};
 use ars_runs::{RunRecord, StoredRun};
@@ -164,50 +163,12 @@ impl RunStore for SqlRuns {
     }
 }
 
-/// A document with compare-and-swap.
-#[derive(Default)]
-pub struct Page {
-    loaded: Mutex<Document>,
-    /// Whether requests fail for now.
-    pub is_down: AtomicBool,
-}
-
-#[async_trait]
-impl Documents for Page {
-    async fn newest(&self, _key: &str) -> Result<Document, StoreError> {
-        Ok(self.loaded.lock().unwrap().clone())
-    }
-
-    async fn replace(
-        &self,
-        _key: &str,
-        document: &Value,
-        expected: u64,
-    ) -> Result<Replacement, StoreError> {
-        if self.is_down.load(Ordering::SeqCst) {
-            return Err(StoreError {
-                kind: StoreErrorKind::Transient,
-                message: "as scripted".into(),
-            });
-        }
-        let mut loaded = self.loaded.lock().unwrap();
-        if loaded.version != expected {
-            return Ok(Replacement::Stale(loaded.version));
-        }
-        *loaded = Document {
-            document: Some(document.clone()),
-            version: expected + 1,
-        };
-        Ok(Replacement::Saved(expected + 1))
-    }
-}
-
 /// An installation with memory, overrides and a history.
 pub struct Desk {
     pub core: Core,
     pub runs: Arc<SqlRuns>,
     pub memory: Arc<Stores>,
-    pub settings: Arc<Page>,
+    pub settings: Arc<MemoryDocuments>,
     pub model: Arc<ScriptedModel>,
 }
 
@@ -232,13 +193,13 @@ pub fn desk_at(
 ) -> Desk {
     let runs = Arc::new(SqlRuns::new());
     let memory = Arc::new(Stores::default());
-    let page = Arc::new(Page::default());
+    let page = Arc::new(MemoryDocuments::default());
     let model = Arc::new(ScriptedModel {
         moves: Mutex::new(moves.into()),
         ..ScriptedModel::default()
     });
     let store: Arc<dyn Memory> = Arc::<Stores>::clone(&memory);
-    let documents: Arc<dyn Documents> = Arc::<Page>::clone(&page);
+    let documents: Arc<dyn Documents> = Arc::<MemoryDocuments>::clone(&page);
     let history: Arc<dyn RunStore> = Arc::<SqlRuns>::clone(&runs);
     let build = Build {
         commit: "abc1234".into(),

@@ -2,5 +2,6 @@
 
 mod command_runs;
 mod commands;
+mod confirmations;
 mod onboarded;
 mod requests;

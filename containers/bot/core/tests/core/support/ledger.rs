@@ -548,7 +548,7 @@ impl Transcripts for ScriptedLedger {
         &self,
         owner: &Owner,
         parts: &[Part],
-        _attachments: &[Attachment],
+        attachments: &[Attachment],
     ) -> Result<Owned, StoreError> {
         self.ask("transcript.write", || {
             match self.transcript_owners.lock().unwrap().get(&owner.run_id) {
@@ -557,7 +557,12 @@ impl Transcripts for ScriptedLedger {
                 Some(_) => {}
             }
             let mut transcripts = self.transcripts.lock().unwrap();
-            let rows = &mut transcripts.entry(owner.run_id.clone()).or_default().rows;
+            let Transcript {
+                rows,
+                attachments: kept,
+            } = transcripts.entry(owner.run_id.clone()).or_default();
+            kept.retain(|old| attachments.iter().all(|new| new.name != old.name));
+            kept.extend_from_slice(attachments);
             rows.retain(|row| {
                 parts
                     .iter()

@@ -557,10 +557,12 @@ pub fn message(text: &str) -> IncomingMessage {
         thread_key: ThreadKey::new(Platform::Http, "default", "default"),
         visibility: Visibility::Machine,
         text: text.into(),
+        attachments: Vec::new(),
         received_at: 1_000_000,
         choices: Choices::default(),
         source: None,
         idempotency: None,
+        is_confirmed: false,
     }
 }
 
@@ -654,6 +656,16 @@ pub fn begin(world: &Arc<World>, text: &'static str) -> (Arc<RecordingChannel>, 
     (io, running)
 }
 
+/// Dispatches a message, and returns at once.
+pub fn send(
+    world: &Arc<World>,
+    message: IncomingMessage,
+    io: &Arc<RecordingChannel>,
+) -> JoinHandle<()> {
+    let (core, io) = (world.core.clone(), Arc::<RecordingChannel>::clone(io));
+    tokio::spawn(async move { core.dispatch(message, io).await })
+}
+
 /// A run that waits in the first model call.
 pub async fn under_way(
     world: &Arc<World>,
@@ -711,5 +723,6 @@ pub fn said(role: Role, text: &str) -> HistoryTurn {
     HistoryTurn {
         role,
         text: text.into(),
+        attachments: Vec::new(),
     }
 }

@@ -72,7 +72,7 @@ impl Outline {
                 );
             }
             "run_note" => self.items.extend(text("summary").map(Item::Note)),
-            "answer" => self.answer = text("raw").or_else(|| text("text")),
+            "answer" => self.answer = text("text"),
             _ => {}
         }
     }
@@ -111,7 +111,7 @@ mod tests {
             json!({"type": "run_note", "kind": "wrap_up", "summary": "hurry"}),
             json!({"type": "input", "text": "more"}),
             json!({"type": "something_new"}),
-            json!({"type": "answer", "text": "*done*", "raw": "done"}),
+            json!({"type": "answer", "text": "**done**", "raw": "*done*"}),
         ];
         let call = |id: &str, summary: &str, result| Item::Call {
             call_id: Some(id.into()),
@@ -128,7 +128,7 @@ mod tests {
         let expected = Outline {
             request: Some("ask".into()),
             items,
-            answer: Some("done".into()),
+            answer: Some("**done**".into()),
         };
         assert_eq!(Outline::from_events(&events), expected);
     }

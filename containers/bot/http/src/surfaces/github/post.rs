@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_auth::Actor;
-use ars_bot_ports::{Choices, CodeHost, IncomingMessage};
+use ars_bot_ports::{Choices, CodeHost, IncomingMessage, event_key};
 use ars_codehost::{
     diff::Commit,
     webhook::{Attempt, Bot, Trigger, TriggerKind, ended_pull_request, is_signed, trigger},
@@ -11,7 +11,6 @@ use ars_codehost::{
 use ars_events::InputSource;
 use ars_types::{Platform, RepoSlug};
 use ars_wire::idempotency::IdempotencyKey;
-use aws_lc_rs::digest;
 use axum::{
     Extension,
     extract::{Request, State},
@@ -179,12 +178,7 @@ async fn is_own(
 /// sender invents.
 fn key_of(trigger: &Trigger, body: &[u8]) -> IdempotencyKey {
     let identity = trigger.identity.as_deref().map_or(body, str::as_bytes);
-    let digest = hex::encode(digest::digest(&digest::SHA256, identity));
-    IdempotencyKey {
-        subject: PLATFORM.to_string(),
-        key: digest.clone(),
-        fingerprint: digest,
-    }
+    event_key(PLATFORM, identity)
 }
 
 /// Begins a delivery. `None` if it was received before.
@@ -351,6 +345,7 @@ fn message(
         thread_key: thread,
         visibility: PLATFORM.visibility(),
         text,
+        attachments: Vec::new(),
         received_at: state.core.clock().now(),
         choices: Choices {
             agent,
@@ -360,6 +355,7 @@ fn message(
         },
         source: Some(source),
         idempotency: Some(key),
+        is_confirmed: false,
     }
 }
 

@@ -1,10 +1,9 @@
 //! `GET /healthz`, and every path without a route.
 //!
-//! Never authenticated, so it contains no secret. `catchUp` and `slack.since` are absent until there is a chat
-//! connection.
+//! Never authenticated, so it contains no secret.
 
 use ars_bot_core::DRAIN_DEADLINE;
-use ars_wire::health::{BotHealth, Chat, Process};
+use ars_wire::health::{BotHealth, Process};
 use axum::{
     extract::State,
     http::{HeaderValue, StatusCode, header},
@@ -26,6 +25,8 @@ pub(crate) async fn probe(State(state): State<HttpState>) -> Response {
 fn health(state: &HttpState) -> BotHealth {
     let load = state.core.load();
     let sandbox = state.core.sandbox();
+    let chat = state.chat.as_ref().map(|chat| chat());
+    let chat = chat.unwrap_or_default();
     let (rss_mb, heap_used_mb) = process::memory_mb();
     BotHealth {
         ok: true,
@@ -33,7 +34,8 @@ fn health(state: &HttpState) -> BotHealth {
         draining: load.draining,
         drain_deadline_ms: u64::try_from(DRAIN_DEADLINE.as_millis()).unwrap_or(u64::MAX),
         build: (*state.build).clone(),
-        slack: Chat { connected: false },
+        slack: chat.chat,
+        catch_up: chat.catch_up,
         process: Process {
             rss_mb,
             heap_used_mb,

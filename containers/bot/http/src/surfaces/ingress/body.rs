@@ -62,6 +62,7 @@ fn turn(at: usize, entry: &Value) -> Result<HistoryTurn, String> {
         Some(Value::String(text)) => Ok(HistoryTurn {
             role,
             text: text.clone(),
+            attachments: Vec::new(),
         }),
         _ => Err(format!("history[{at}].text must be a string")),
     }
@@ -201,10 +202,12 @@ mod tests {
             HistoryTurn {
                 role: Role::User,
                 text: String::new(),
+                attachments: Vec::new(),
             },
             HistoryTurn {
                 role: Role::Assistant,
                 text: "b".into(),
+                attachments: Vec::new(),
             },
         ];
         let (channel, thread) = (ChannelName::parse("c").ok(), ThreadName::parse("t").ok());

@@ -92,10 +92,12 @@ pub(crate) fn message(
         thread_key,
         visibility: platform.visibility(),
         text,
+        attachments: Vec::new(),
         received_at,
         choices: Choices::default(),
         source: Some(source),
         idempotency: None,
+        is_confirmed: false,
     }
 }
 

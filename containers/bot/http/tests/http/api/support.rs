@@ -14,7 +14,8 @@ use ars_bot_core::{
     overrides::Overrides,
     settings::Settings,
 };
-use ars_bot_ports::{Document, Documents, Memory, Replacement, Schedules, StoreError, Written};
+use ars_bot_ports::{Memory, Schedules, StoreError, Written};
+use ars_bot_testkit::MemoryDocuments;
 use ars_runs::RunRecord;
 use ars_types::{StoreKey, UnixMillis};
 use ars_wire::{
@@ -91,34 +92,6 @@ impl Schedules for NoFirings {
     }
 }
 
-/// A single document with compare-and-swap.
-#[derive(Default)]
-struct Page(Mutex<Document>);
-
-#[async_trait]
-impl Documents for Page {
-    async fn newest(&self, _key: &str) -> Result<Document, StoreError> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-
-    async fn replace(
-        &self,
-        _key: &str,
-        document: &Value,
-        expected: u64,
-    ) -> Result<Replacement, StoreError> {
-        let mut loaded = self.0.lock().unwrap();
-        if loaded.version != expected {
-            return Ok(Replacement::Stale(loaded.version));
-        }
-        *loaded = Document {
-            document: Some(document.clone()),
-            version: expected + 1,
-        };
-        Ok(Replacement::Saved(expected + 1))
-    }
-}
-
 /// Adds the capabilities that all commands need.
 pub fn whole(capabilities: Capabilities) -> Capabilities {
     let memory = MemoryDeps {
@@ -136,7 +109,7 @@ pub fn whole(capabilities: Capabilities) -> Capabilities {
     let whole = Capabilities {
         memory: Some(memory),
         code_host: Some(Arc::new(host)),
-        overrides: Some(Overrides::new(Arc::new(Page::default()))),
+        overrides: Some(Overrides::new(Arc::new(MemoryDocuments::default()))),
         commands: CommandDeps {
             build: Some(build),
             schedules: Some(Arc::new(NoFirings)),
