@@ -72,7 +72,7 @@ impl Runtime {
         let programs = Programs::find()?;
         let places = prepare(&settings).map_err(OpenError::Workspace)?;
         let id = identify(&places).map_err(OpenError::Workspace)?;
-        crate::process::kill_tagged(&format!("{id}/"));
+        crate::process::kill_tagged(&format!("{id}/"), None);
         homes::replace_all(&places, &settings).map_err(OpenError::Workspace)?;
         Ok(Self {
             settings,

@@ -2,7 +2,7 @@
 //!
 //! The group is killed before the leader is reaped, so its number cannot belong to another group
 //! yet. Processes that left the group have the step's tag in their environment, and are killed after
-//! a stop and after a command in a container. A confined program ends with what holds it
+//! a stop and after a caller's command in a container. A confined program ends with what holds it
 //! (`crate::confine`).
 
 use std::{
@@ -28,7 +28,7 @@ use tokio::{
 use super::{
     kill::{TAG, kill_tagged},
     launch::{Bounds, launch},
-    program::{Input, Program},
+    program::{Input, Program, Sharing},
     shared,
     streams::Streams,
 };
@@ -69,6 +69,8 @@ pub(crate) async fn run(
         .map(|word| word.to_string_lossy().into_owned())
         .unwrap_or_default();
     let tag = runtime.next_tag(program.user);
+    let uid = users::owner(&runtime.settings.mode, program.user).map(|owner| owner.0);
+    let is_command = program.sharing == Sharing::WithTree;
     if let Some(ended) = shared::run(runtime, &program, streams, (stop, &tag)).await? {
         return Ok(ended);
     }
@@ -78,7 +80,7 @@ pub(crate) async fn run(
         bounds,
         input,
     } = prepare(runtime, program, streams, &tag)?;
-    let is_command_in_container = bounds.is_some();
+    let is_command_in_container = is_command && bounds.is_some();
     // The confinement may have a proxy, which the program uses until it ends.
     let Started { mut child, hold } = start(command, (confined.clone(), bounds), input)
         .await
@@ -89,7 +91,7 @@ pub(crate) async fn run(
     drop(hold);
     // Other users of the container could read such a process's arguments.
     if stopped.is_some() || is_command_in_container {
-        let killed = tokio::task::spawn_blocking(move || kill_tagged(&tag)).await;
+        let killed = tokio::task::spawn_blocking(move || kill_tagged(&tag, uid)).await;
         killed.map_err(io::Error::other).context("kill")?;
     }
     let status = child.wait().await.context(&name)?;

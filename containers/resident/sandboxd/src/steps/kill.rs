@@ -28,8 +28,8 @@ pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
         confine.end_shared(&users::home(&step.runtime.places, user)?);
     }
     let tags = step.runtime.tags_of(user);
-    let owner = users::owner(&step.runtime.settings.mode, user);
-    step.blocking(move |_| Ok(kill_tagged(&tags) + owner.map_or(0, |owner| kill_uid(owner.0))))
+    let uid = users::owner(&step.runtime.settings.mode, user).map(|owner| owner.0);
+    step.blocking(move |_| Ok(kill_tagged(&tags, uid) + uid.map_or(0, kill_uid)))
         .await
 }
 

@@ -12,11 +12,10 @@ use ars_resident::layout::CHECKOUT;
 use ars_resident::lifecycle::Step;
 use ars_resident::names::TableCommand;
 use ars_resident::plan::{CycleContext, Operation, PlanStep, Unprivileged, User, cycle_step, kill};
-use ars_resident::thread::TreeDecision;
 use ars_sandboxd::{Progress, has_landlock};
 use tokio_util::sync::CancellationToken;
 
-use super::world::{TOKEN, World, is_running, open, pool, thread, until};
+use super::world::{TOKEN, World, is_running, open, pool, until};
 
 fn build(command: &str) -> PlanStep {
     let command = TableCommand::parse(command).unwrap();
@@ -37,11 +36,8 @@ fn build(command: &str) -> PlanStep {
 #[tokio::test]
 async fn command_ends_with_its_limits() {
     for world in World::all() {
-        let provisioned = world.provision().await;
-        let (key, user) = (thread("load:1"), pool(0));
-        world
-            .attach(&provisioned, &key, user, TreeDecision::Create)
-            .await;
+        let user = pool(0);
+        let key = world.provision_tree(user).await;
         // A process that left the group ends too.
         let mark = format!("30{}", u8::from(world.has_users));
         let text = format!("echo begun; setsid sleep {mark}.25 & sleep 300");
@@ -87,11 +83,8 @@ async fn command_ends_with_its_limits() {
 #[tokio::test]
 async fn process_that_left_the_group_ends_with_its_command() {
     for world in World::all().into_iter().filter(|world| world.has_users) {
-        let provisioned = world.provision().await;
-        let (key, user) = (thread("load:1"), pool(0));
-        world
-            .attach(&provisioned, &key, user, TreeDecision::Create)
-            .await;
+        let user = pool(0);
+        let key = world.provision_tree(user).await;
         let mark = "310.25";
         let text = format!(
             "setsid sh -c 'echo > left; exec sleep {mark}' > /dev/null 2>&1 &
@@ -103,15 +96,34 @@ async fn process_that_left_the_group_ends_with_its_command() {
     }
 }
 
+/// A process that becomes another program has no environment for a moment, thus no tag. One that
+/// starts another and ends is gone before it is looked at, and the other is not in the list yet.
+#[tokio::test]
+async fn process_that_starts_programs_ends_with_its_command() {
+    const TRIES: u32 = 20;
+    for world in World::all().into_iter().filter(|world| world.has_users) {
+        let user = pool(0);
+        let key = world.provision_tree(user).await;
+        for next in ["exec \"$0\"", "\"$0\" & exit"] {
+            let text = format!(
+                "printf '#!/bin/sh\necho > started; {next}\n' > restarts; chmod 755 restarts
+                 setsid ./restarts & until test -e started; do sleep 0.01; done; rm started"
+            );
+            for _ in 0..TRIES {
+                let end = world.exec(&key, user, &text, 10_000).await;
+                assert_eq!(end.exit_code, 0, "{end:?}");
+                assert!(!is_running("/bin/sh\0./restarts"));
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn kill_reaches_all_processes_of_a_user() {
     // Other tests run at the same time and use other users.
     for world in World::all() {
-        let provisioned = world.provision().await;
-        let (key, user) = (thread("load:1"), pool(11));
-        world
-            .attach(&provisioned, &key, user, TreeDecision::Create)
-            .await;
+        let user = pool(11);
+        let key = world.provision_tree(user).await;
         let mark = format!("sleep\x0040{}.25", u8::from(world.has_users));
         let text = mark.replace('\0', " ");
         let running = world.exec(&key, user, &text, 60_000);
@@ -263,11 +275,8 @@ async fn command_has_its_own_folders_only() {
         .into_iter()
         .filter(|world| world.has_users && has_landlock())
     {
-        let provisioned = world.provision().await;
-        let (key, user) = (thread("load:1"), pool(0));
-        world
-            .attach(&provisioned, &key, user, TreeDecision::Create)
-            .await;
+        let user = pool(0);
+        let key = world.provision_tree(user).await;
         let open = world.dir.path().join("open");
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();

@@ -221,6 +221,14 @@ impl World {
         Provisioned { sha, key }
     }
 
+    /// Provisions, and attaches a thread with a new tree. Returns the thread.
+    pub async fn provision_tree(&self, user: PoolUser) -> StrictThreadKey {
+        let (provisioned, key) = (self.provision().await, thread("load:1"));
+        self.attach(&provisioned, &key, user, TreeDecision::Create)
+            .await;
+        key
+    }
+
     /// Attaches a thread, as the engine does.
     pub async fn attach(
         &self,
