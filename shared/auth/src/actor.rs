@@ -2,11 +2,11 @@
 //!
 //! Not here: each surface's default grants (`baseline.rs`), and configured grants (`grants.rs`).
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ars_types::{ActorClass, Platform};
 
-use crate::{TokenDigest, access};
+use crate::{TokenDigest, access, person::Person};
 
 /// Grants all agents.
 pub(crate) const EVERY_AGENT: &str = "agent:run:*";
@@ -22,6 +22,9 @@ pub struct Actor {
     pub grants: Grants,
     /// Id of the actor that an agent represents.
     pub principal: Option<String>,
+    /// The person to whom the actor or its principal belongs, if the configuration lists several
+    /// accounts for that person.
+    pub person: Option<Arc<Person>>,
     /// The ingress token that the actor presented.
     pub token: Option<TokenDigest>,
 }
@@ -74,12 +77,13 @@ impl Ingress {
 }
 
 impl Actor {
-    /// Returns an actor without a principal and a token.
+    /// Returns an actor without a principal, a person and a token.
     pub fn new(id: impl Into<String>, grants: Grants) -> Self {
         Self {
             id: id.into(),
             grants,
             principal: None,
+            person: None,
             token: None,
         }
     }
@@ -94,9 +98,32 @@ impl Actor {
         }
     }
 
-    /// Returns whether `user` is this actor or its principal.
+    /// Returns whether `user` is this actor, its principal or an account of the same person.
     pub fn is(&self, user: &str) -> bool {
-        self.id == user || self.principal.as_deref() == Some(user)
+        self.own_ids().any(|own| own == user)
+    }
+
+    /// Returns the ids under which the actor's own things are stored: its own, its principal's and
+    /// those of the person's accounts. An id may occur twice.
+    pub fn own_ids(&self) -> impl Iterator<Item = &str> {
+        let accounts = self.person.iter().flat_map(|person| person.accounts());
+        [Some(&self.id), self.principal.as_ref()]
+            .into_iter()
+            .flatten()
+            .chain(accounts)
+            .map(String::as_str)
+    }
+
+    /// Returns the person's accounts besides the main account.
+    pub fn other_accounts(&self) -> impl Iterator<Item = &str> {
+        let accounts = self.person.iter().flat_map(|person| person.accounts());
+        accounts.skip(1).map(String::as_str)
+    }
+
+    /// Returns the id under which new memory and settings are stored: the person's main account.
+    pub fn main_account(&self) -> &str {
+        let person = self.person.as_ref();
+        person.map_or(&self.id, |person| person.main_account())
     }
 
     /// Returns the actor with additional grants. Configuration only adds grants, so none can be removed.

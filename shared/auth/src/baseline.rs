@@ -70,6 +70,7 @@ impl Actor {
             id: Platform::Agent.id(name),
             grants: own.intersection(&principal.grants),
             principal: Some(principal.id.clone()),
+            person: principal.person.clone(),
             token: None,
         }
     }

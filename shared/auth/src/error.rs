@@ -118,6 +118,35 @@ pub enum EntryFault {
     Star,
 }
 
+/// Why a person is invalid. Names an account by its index, never by its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PersonFault {
+    /// The number of accounts is out of range.
+    #[error("must list 2 to {max} accounts")]
+    Count {
+        /// The maximum.
+        max: usize,
+    },
+    /// The account is not a person's.
+    #[error(
+        "must be an id after `slack:`, `access:`, `http:` (which covers `mcp:`) or `cli:`, without `*` and not of a service"
+    )]
+    Account(usize),
+    /// The account is listed before.
+    #[error("is listed before: an account belongs to one person")]
+    Repeated(usize),
+}
+
+impl PersonFault {
+    /// Returns the account's index, if a single account is at fault.
+    pub const fn index(self) -> Option<usize> {
+        match self {
+            Self::Count { .. } => None,
+            Self::Account(index) | Self::Repeated(index) => Some(index),
+        }
+    }
+}
+
 /// Why a row is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TableFault {

@@ -7,6 +7,7 @@ pub mod access;
 pub mod dashboard;
 pub mod gate;
 pub mod grants;
+pub mod people;
 pub mod policy;
 
 mod actor;
@@ -14,6 +15,7 @@ mod baseline;
 mod bearer;
 mod error;
 mod gates;
+mod person;
 mod restrict;
 mod secret;
 mod surface;
@@ -22,8 +24,9 @@ mod viewer;
 
 pub use actor::{Actor, Grants, Ingress, Set};
 pub use bearer::{bearer, strict_bearer};
-pub use error::{Denied, EntryFault, Rejection, ShapeFault, TableFault, TokenFault};
+pub use error::{Denied, EntryFault, PersonFault, Rejection, ShapeFault, TableFault, TokenFault};
 pub use gates::{can_run_agent, can_use_repo, can_write_issues};
+pub use person::Person;
 pub use restrict::Restrictions;
 pub use secret::Secret;
 pub use surface::{Rejected, Surface};

@@ -59,6 +59,14 @@ pub struct Scopes<'a> {
 }
 
 impl<'a> Scopes<'a> {
+    /// Returns the inputs with a user only.
+    pub fn of_user(user: &'a str) -> Self {
+        Self {
+            user: Some(user),
+            ..Self::default()
+        }
+    }
+
     /// Returns a scope's key, or an error if the value is missing or invalid.
     pub fn key(&self, scope: Scope) -> Result<StoreKey, ScopeError> {
         let input = self

@@ -83,8 +83,9 @@ impl HttpState {
     /// # Errors
     /// The actor's request limit per minute.
     pub(crate) fn count(&self, actor: &str) -> Result<(), Overload> {
-        let limit = self.core.settings().load.requests_per_minute;
-        self.rates.admit(actor, limit)
+        let settings = self.core.settings();
+        let limit = settings.load.requests_per_minute;
+        self.rates.admit(&settings.caller(actor), limit)
     }
 
     /// Counts an actor's read.
@@ -92,9 +93,10 @@ impl HttpState {
     /// # Errors
     /// The actor's read limit per minute.
     pub(crate) fn count_read(&self, actor: &str) -> Result<(), Overload> {
-        let limit = self.core.settings().load.requests_per_minute;
+        let settings = self.core.settings();
+        let limit = settings.load.requests_per_minute;
         self.reads.admit(
-            actor,
+            &settings.caller(actor),
             limit.map(|limit| limit.saturating_mul(READS_PER_REQUEST)),
         )
     }

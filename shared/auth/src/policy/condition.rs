@@ -17,7 +17,7 @@ pub enum Condition {
     Member,
     /// The actor has every channel.
     AllChannels,
-    /// The resource belongs to the actor or the actor's principal.
+    /// The resource belongs to the actor, the actor's principal or the same person.
     Own,
     /// The actor is of this kind.
     Class(ActorClass),

@@ -45,10 +45,7 @@ fn compile(condition: Condition, actor: &Actor, action: &str) -> Filter {
                 Filter::VisibilityIn(vec![Visibility::Public]),
             ]),
         },
-        Condition::Own => {
-            let own = [Some(actor.id.clone()), actor.principal.clone()];
-            any(own.into_iter().flatten().map(Filter::UserIs))
-        }
+        Condition::Own => any(actor.own_ids().map(|own| Filter::UserIs(own.to_owned()))),
         Condition::RepoListed => match &grants.repos {
             Set::All => Filter::All,
             Set::Only(repos) => Filter::ReposIn(repos.iter().cloned().collect()),

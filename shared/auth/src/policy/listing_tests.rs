@@ -4,7 +4,7 @@ use ars_types::visible_to::Subject;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Grants, policy::decide};
+use crate::{Grants, people::People, policy::decide};
 
 fn actor(channels: &[&str], actions: &[&str]) -> Actor {
     let grants = Grants {
@@ -13,6 +13,12 @@ fn actor(channels: &[&str], actions: &[&str]) -> Actor {
         repos: Set::default(),
     };
     Actor::new("slack:U1", grants)
+}
+
+fn people() -> People {
+    let mut people = People::default();
+    people.add(&["slack:U1", "http:ann"]).unwrap();
+    people
 }
 
 fn many(count: usize) -> Vec<String> {
@@ -55,6 +61,16 @@ fn an_agent_sees_also_what_is_its_principals() {
     assert_eq!(
         listing(&agent, "runs:read").filter,
         Filter::Or([vec![public()], own.to_vec()].concat())
+    );
+}
+
+#[test]
+fn person_sees_the_runs_of_every_account() {
+    let own = |id: &str| Filter::UserIs(id.into());
+    let all = [own("http:ann"), own("mcp:ann"), own("slack:U1")];
+    assert_eq!(
+        listing(&people().identify(actor(&[], &[])), "runs:read").filter,
+        Filter::Or([vec![public()], all.to_vec()].concat())
     );
 }
 
@@ -111,8 +127,19 @@ fn any_grants() -> impl Strategy<Value = Grants> {
 
 fn any_actor() -> impl Strategy<Value = Actor> {
     let id = proptest::sample::select(vec!["slack:U1", "http:ann", "access:svc:ci", "cli:local"]);
-    (id, any_grants(), proptest::option::of(any_grants())).prop_map(|(id, grants, agents)| {
-        let actor = Actor::new(id, grants);
+    let parts = (
+        id,
+        any_grants(),
+        proptest::option::of(any_grants()),
+        proptest::bool::ANY,
+    );
+    parts.prop_map(|(id, grants, agents, is_person)| {
+        let people = if is_person {
+            people()
+        } else {
+            People::default()
+        };
+        let actor = people.identify(Actor::new(id, grants));
         agents.map_or(actor.clone(), |own| Actor::agent("coding", &own, &actor))
     })
 }

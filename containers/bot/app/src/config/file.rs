@@ -16,7 +16,7 @@ use super::{
     history::{RunHistory, Worker},
     limits,
     memory::Memory,
-    providers,
+    people, providers,
     review::Review,
     scopes, spending,
 };
@@ -54,6 +54,8 @@ pub struct File {
     pub grants: BTreeMap<String, grants::Entry>,
     /// Agents and repositories that need a grant.
     pub restrict: grants::Restrict,
+    /// People with accounts on several surfaces, by name.
+    pub people: BTreeMap<String, people::Entry>,
     /// Memory that lasts across runs.
     pub memory: Memory,
     /// Where schedule firings are recorded.

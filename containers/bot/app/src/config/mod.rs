@@ -12,6 +12,7 @@ mod grants;
 mod history;
 mod limits;
 mod memory;
+mod people;
 mod providers;
 mod reach;
 mod remote;

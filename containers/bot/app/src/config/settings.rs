@@ -10,7 +10,7 @@ use ars_types::{ModelRef, RepoSlug};
 
 use crate::environment::{self, name};
 
-use super::{ConfigError, File, file::SelfImprovement, grants, scopes, spending};
+use super::{ConfigError, File, file::SelfImprovement, grants, people, scopes, spending};
 
 /// Milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;
@@ -90,6 +90,7 @@ impl File {
                 .collect(),
             restrictions: grants::restrictions(&self.restrict)?,
             grants: grants::grants(&self.grants)?,
+            people: people::people(&self.people, self.users.keys())?,
             load: self.limits.load(),
             public_base_url: public_base_url.map(|url| url.trim_end_matches('/').to_owned()),
             include_context: self.run_history.include_context,

@@ -51,6 +51,7 @@ fn example_has_every_key() {
         "[requests]",
         "[grants.\"http:a\"]",
         "[restrict]",
+        "[people.ann]",
         "[review]",
         "[review.readingDiff]",
         "[webhook]",
@@ -120,6 +121,22 @@ fn every_mistake_is_named_by_its_key() {
         (
             "[grants.\"cli:local\"]\nactions = \"all\"",
             vec!["grants", "slack"],
+        ),
+        (
+            "[people.ann]\naccounts = [\"slack:U1\"]",
+            vec!["people.ann.accounts", "2 to 8"],
+        ),
+        (
+            "[people.ann]\naccounts = [\"slack:U1\", \"hunter2\"]",
+            vec!["people.ann.accounts[1]", "access:"],
+        ),
+        (
+            "[people.ann]\naccounts = [\"slack:U1\", \"http:a\"]\n[people.bob]\naccounts = [\"http:a\", \"http:b\"]",
+            vec!["people.bob.accounts[0]", "one person"],
+        ),
+        (
+            "[people.ann]\naccounts = [\"slack:U1\", \"http:a\"]\n[users.\"mcp:a\"]",
+            vec!["users.mcp:a", "main account"],
         ),
         (
             "[grants.\"http:a*\"]\nactions = \"all\"",

@@ -4,7 +4,6 @@ use std::panic::AssertUnwindSafe;
 
 use ars_auth::{
     Denied, Viewer,
-    grants::granted,
     policy::{Resource, decide},
 };
 use ars_commands::{Definition, Input, RawInput, Recognized, Registry, Target};
@@ -285,9 +284,9 @@ impl Commands {
         Ok((entry, input))
     }
 
-    /// Returns the caller with the configured grants.
+    /// Returns the caller as a person, with the configured grants.
     fn known(&self, caller: &Caller) -> Caller {
-        let actor = granted(&caller.actor, &self.context.settings().grants);
+        let actor = self.context.settings().identify(&caller.actor);
         Caller {
             actor,
             ..caller.clone()

@@ -7,12 +7,12 @@ use ars_agent::{
     context::ContextLimit,
     money::{MoneyCap, PriceTable},
 };
-use ars_auth::{Grants, Restrictions};
+use ars_auth::{Actor, Grants, Restrictions, grants::granted, people::People};
 use ars_bot_ports::Repository;
 use ars_bot_tools::agents::AgentSpec;
 use ars_codehost::review::ReadingDiffSettings;
 use ars_settings::Scopes;
-use ars_types::{Effort, ModelRef, RepoSlug, RunId};
+use ars_types::{Effort, ModelRef, Platform, RepoSlug, RunId};
 
 use crate::limits::load_limits::LoadLimits;
 
@@ -52,6 +52,8 @@ pub struct Settings {
     pub restrictions: Restrictions,
     /// Grants added to actors by id.
     pub grants: BTreeMap<String, Grants>,
+    /// People with accounts on several surfaces.
+    pub people: People,
     /// Request and run limits.
     pub load: LoadLimits,
     /// Base URL for run links, without a trailing slash.
@@ -97,6 +99,22 @@ const ANTHROPIC_WINDOW_TOKENS: u64 = 200_000;
 const ANTHROPIC: &str = "anthropic";
 
 impl Settings {
+    /// Returns an actor with the configured grants, as the person it belongs to.
+    #[must_use]
+    pub fn identify(&self, actor: &Actor) -> Actor {
+        self.people.identify(granted(actor, &self.grants))
+    }
+
+    /// Returns the caller that an actor counts as. A person is a single caller, and so is a token's
+    /// subject over HTTP and MCP.
+    pub fn caller(&self, actor: &str) -> String {
+        let main = self.people.main_account(actor);
+        match Platform::split(main) {
+            Some((platform, name)) => platform.rules().counts_as.unwrap_or(platform).id(name),
+            None => main.to_owned(),
+        }
+    }
+
     /// Returns the limits for a run with this agent and model, apart from the budget.
     pub fn limits(&self, agent: &AgentSpec, model: &ModelRef) -> Limits {
         Limits {
@@ -141,9 +159,42 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use ars_auth::Set;
     use ars_bot_tools::agents;
 
     use super::*;
+
+    #[test]
+    fn subject_and_person_are_one_caller() {
+        let mut settings = Settings::default();
+        let caller = |settings: &Settings, account: &str| settings.caller(account);
+        assert_eq!(caller(&settings, "mcp:ann"), "http:ann");
+        assert_eq!(caller(&settings, "http:ann"), "http:ann");
+        for own in ["access:ann", "github:ann", "mcpann"] {
+            assert_eq!(caller(&settings, own), own);
+        }
+        settings.people.add(&["access:ann", "http:ann"]).unwrap();
+        for own in ["access:ann", "http:ann", "mcp:ann"] {
+            assert_eq!(caller(&settings, own), "access:ann");
+        }
+        assert_eq!(caller(&settings, "access:bob"), "access:bob");
+    }
+
+    #[test]
+    fn grants_stay_with_the_account() {
+        let mut settings = Settings::default();
+        settings.people.add(&["slack:U1", "access:ann"]).unwrap();
+        let exec = Grants {
+            actions: Set::only(&["repo:exec"]),
+            repos: Set::All,
+            ..Grants::default()
+        };
+        settings.grants.insert("slack:U1".to_owned(), exec.clone());
+        let known = |id: &str| settings.identify(&Actor::new(id, Grants::default()));
+        assert_eq!(known("slack:U1").grants, exec);
+        assert_eq!(known("access:ann").grants, Grants::default());
+        assert_eq!(known("access:ann").main_account(), "slack:U1");
+    }
 
     #[test]
     fn configured_output_tokens_replace_the_agents_own() {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{amend, authorize::AuthorizedRequest, steer::Steering};
 use crate::{
     context::RunContext,
-    limits::{RunSlot, load_limits::caller},
+    limits::RunSlot,
     live::QueuedRequest,
     request::{AdmittedRequest, ParsedRequest, Request, RunPlan, Stage, plan_run, recent},
     threads::ThreadWork,
@@ -107,7 +107,7 @@ fn slot(
     let Request {
         message, may_wait, ..
     } = authorized.request;
-    let caller = caller(&message.actor.id);
+    let caller = context.settings().caller(&message.actor.id);
     let overload = match context.slots().take(&caller) {
         Ok(slot) => return Ok((RunSlot::Free(slot), None)),
         Err(overload) => overload,

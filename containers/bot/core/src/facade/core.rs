@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use ars_auth::{Actor, grants::granted};
+use ars_auth::Actor;
 use ars_bot_ports::{
     Channel, Clock, CommandSandbox, IncomingMessage, Randomness, RunStore, StoreError,
     code_host::PullRequestFacts,
@@ -95,7 +95,7 @@ impl Core {
     /// Returns whether a repository's gate admits an actor, with the configured grants.
     pub fn may_use_repository(&self, actor: &Actor, repository: &RepoSlug) -> bool {
         let settings = self.context.settings();
-        let actor = granted(actor, &settings.grants);
+        let actor = settings.identify(actor);
         authorize_name(&actor, settings, repository.as_str()).is_ok()
     }
 

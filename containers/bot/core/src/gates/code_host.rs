@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_auth::{Actor, can_write_issues, grants::granted};
+use ars_auth::{Actor, can_write_issues};
 use ars_bot_tools::{Denial, RepositoryGate};
 use ars_codehost::webhook::item_of_thread;
 use ars_types::RepoSlug;
@@ -61,7 +61,7 @@ pub(crate) fn code_host_of(deps: &Deps, actor: &Actor, thread: &str) -> Option<R
 /// Returns the code host for a resumed run. Only the requester's configured grants are known.
 pub(crate) fn code_host_of_user(deps: &Deps, user: &str, thread: &str) -> Option<RunCodeHost> {
     let actor = Actor::new(user.to_owned(), ars_auth::Grants::default());
-    code_host_of(deps, &granted(&actor, &deps.settings.grants), thread)
+    code_host_of(deps, &deps.settings.identify(&actor), thread)
 }
 
 #[cfg(test)]

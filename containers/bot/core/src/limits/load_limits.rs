@@ -1,7 +1,5 @@
 //! Request and run limits (docs/reference/ingress.md#limits).
 
-use ars_types::Platform;
-
 /// Default limit for a caller's requests in a minute.
 const REQUESTS_PER_MINUTE_MAX: u32 = 60;
 /// Default limit for a caller's live runs.
@@ -60,27 +58,5 @@ impl Default for LoadLimits {
             follow_ups: Some(FOLLOW_UPS_MAX),
             follow_up_bytes: Some(FOLLOW_UP_BYTES_MAX),
         }
-    }
-}
-
-/// Returns the caller that an actor counts as. A token's subject is a single caller over HTTP and
-/// MCP.
-pub fn caller(actor: &str) -> String {
-    match Platform::split(actor) {
-        Some((platform, name)) => platform.rules().counts_as.unwrap_or(platform).id(name),
-        None => actor.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn subject_is_one_caller_on_both_surfaces() {
-        assert_eq!(caller("mcp:ann"), caller("http:ann"));
-        assert_ne!(caller("mcp:ann"), caller("access:ann"));
-        assert_eq!(caller("github:ann"), "github:ann");
-        assert_eq!(caller("mcpann"), "mcpann");
     }
 }

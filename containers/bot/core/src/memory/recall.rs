@@ -49,7 +49,7 @@ impl Recaller {
         if query.is_empty() || limit == 0 {
             return None;
         }
-        let keys = scopes.view().keys();
+        let keys = scopes.readable();
         let of_scopes = join_all(
             keys.iter()
                 .map(|key| self.store.retrieve(key, &request, limit)),

@@ -168,13 +168,15 @@ impl Remembering {
             return;
         };
         let taint = self.taint(tools);
+        let user = deps.settings.people.main_account(&record.user_id);
+        let scopes = self.scopes.written_as(user);
         let reflection = Reflection {
             taint: &taint,
             turns,
             prior_turns: self.prior_turns,
             tool_calls: tool_calls.max(calls_in(turns)),
             agent: assignment.agent,
-            scopes: &self.scopes,
+            scopes: &scopes,
             visibility: self.visibility,
             recalled: &self.recalled,
             run: &record.id,

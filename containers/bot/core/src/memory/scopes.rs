@@ -7,8 +7,8 @@ use ars_auth::{
     Actor,
     policy::{Resource, decide},
 };
-use ars_memory::Scopes;
-use ars_types::Visibility;
+use ars_memory::{Scope, Scopes};
+use ars_types::{StoreKey, Visibility};
 use serde::{Deserialize, Serialize};
 
 /// The action checked for reading.
@@ -34,6 +34,9 @@ pub struct RunScopes {
     repository: Option<String>,
     channel: Option<String>,
     user: Option<String>,
+    /// The person's other accounts, whose memory is read, but not added to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_accounts: Vec<String>,
 }
 
 impl RunScopes {
@@ -50,6 +53,8 @@ impl RunScopes {
                 .is_ok()
                 .then(|| name.to_owned())
         };
+        let main = actor.main_account();
+        let other_accounts = actor.other_accounts();
         Self {
             organization: organization
                 .and_then(|name| if_permitted(name, Resource::OrgScope { origin: visibility })),
@@ -61,11 +66,31 @@ impl RunScopes {
                     visibility,
                 },
             ),
-            user: if_permitted(&actor.id, Resource::UserScope(&actor.id)),
+            user: if_permitted(main, Resource::UserScope(main)),
+            other_accounts: other_accounts
+                .filter_map(|account| if_permitted(account, Resource::UserScope(account)))
+                .collect(),
         }
     }
 
-    /// Borrows the scope inputs.
+    /// Returns the keys of all scopes that the run reads, in order.
+    pub fn readable(&self) -> Vec<StoreKey> {
+        let others = self.other_accounts.iter();
+        let others = others.filter_map(|account| Scopes::of_user(account).key(Scope::User).ok());
+        self.view().keys().into_iter().chain(others).collect()
+    }
+
+    /// Returns the scopes with this user's own, if the run may use it. The people may be others than
+    /// at the run's start.
+    #[must_use]
+    pub fn written_as(&self, user: &str) -> Self {
+        Self {
+            user: self.user.as_ref().map(|_| user.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// Borrows the inputs for the scopes that the run may add to.
     pub fn view(&self) -> Scopes<'_> {
         Scopes {
             organization: self.organization.as_deref(),
@@ -78,7 +103,7 @@ impl RunScopes {
 
 #[cfg(test)]
 mod tests {
-    use ars_auth::{Grants, Set};
+    use ars_auth::{Grants, Set, people::People};
 
     use super::*;
 
@@ -139,6 +164,30 @@ mod tests {
             keys(&[], &["acme/site"], Visibility::Machine),
             ["org:acme", "user:slack:ann"]
         );
+    }
+
+    #[test]
+    fn person_reads_every_account_and_writes_one() {
+        let mut people = People::default();
+        people.add(&["slack:ann", "access:ann"]).unwrap();
+        for account in ["slack:ann", "access:ann"] {
+            let actor = people.identify(Actor::new(account, Grants::default()));
+            let place = Place {
+                organization: None,
+                repository: None,
+                channel: "C1",
+                visibility: Visibility::Dm,
+            };
+            let scopes = RunScopes::permitted(&place, &actor);
+            let names = |keys: Vec<StoreKey>| keys.iter().map(ToString::to_string).collect();
+            let (written, read): (Vec<_>, Vec<_>) =
+                (names(scopes.view().keys()), names(scopes.readable()));
+            assert_eq!(written, ["user:slack:ann"]);
+            assert_eq!(read, ["user:slack:ann", "user:access:ann"]);
+            // The entry was removed before the run was resumed.
+            let alone = scopes.written_as(account);
+            assert_eq!(alone.view().user, Some(account));
+        }
     }
 
     #[test]

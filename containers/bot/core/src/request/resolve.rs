@@ -14,7 +14,7 @@ use crate::context::{RunContext, overrides::Overrides, settings::Settings};
 
 /// A request's requester and agent.
 pub(crate) struct ResolvedRequest {
-    /// The requester, with the configured grants.
+    /// The requester as a person, with the configured grants.
     pub(crate) actor: Actor,
     /// The scopes in force.
     pub(crate) scopes: ActiveScopes,
@@ -72,7 +72,7 @@ pub(crate) fn resolve(
     parsed: &ParsedRequest,
 ) -> Result<ResolvedRequest, Refusal> {
     let deps = context.deps();
-    let actor = ars_auth::grants::granted(&request.message.actor, &deps.settings.grants);
+    let actor = deps.settings.identify(&request.message.actor);
     let overrides = deps
         .capabilities
         .overrides
@@ -82,7 +82,7 @@ pub(crate) fn resolve(
     let scopes = ActiveScopes::effective(
         &deps.settings,
         &overrides,
-        &actor.id,
+        actor.main_account(),
         &request.message.channel_id,
     );
     let agent = resolve_agent(&parsed.choices, &scopes, &deps.settings)?;

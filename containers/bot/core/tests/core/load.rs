@@ -96,6 +96,40 @@ async fn held_request_over_the_limit_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn person_is_one_caller() {
+    let limits = LoadLimits {
+        runs_per_caller: Some(1),
+        ..LoadLimits::default()
+    };
+    let moves = vec![Move::SayWhenReleased("first"), Move::Say("second")];
+    let world = world_of(moves, Capabilities::default(), |mut settings| {
+        settings.people.add(&["slack:U1", "http:ann"]).unwrap();
+        Settings {
+            load: limits,
+            ..settings
+        }
+    });
+    let world = Arc::new(world);
+    let (_, running) = under_way(&world, "hello").await;
+    let said = async |account: &str| {
+        let io = Arc::new(RecordingChannel {
+            traits: Platform::Http.channel_traits(),
+            ..RecordingChannel::default()
+        });
+        let message = IncomingMessage {
+            actor: Actor::new(account, Grants::default()),
+            thread_key: ThreadKey::new(Platform::Http, "default", account),
+            ..message("hello")
+        };
+        send(&world, message, &io).await.unwrap();
+        io.said()[0].clone()
+    };
+    assert!(said("slack:U1").await.contains("1 live runs"));
+    assert_eq!(said("http:bob").await, "second");
+    world.finish_and_settle(running).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn waiting_run_starts_when_a_slot_is_free() {
     let world = narrow(
         vec![Move::SayWhenReleased("first"), Move::Say("second")],

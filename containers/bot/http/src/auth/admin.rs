@@ -3,7 +3,6 @@
 use ars_auth::{
     Actor, Ingress, Rejection, Surface, TokenEntry, TokenMap, bearer,
     gate::{self, Credentials, Head, Rules, order},
-    grants::granted,
 };
 use ars_wire::admin::ACTION;
 use axum::{
@@ -76,9 +75,7 @@ impl Credentials for Subjects<'_> {
 }
 
 fn may(state: &HttpState, entry: &TokenEntry) -> bool {
-    let actor = granted(
-        &Actor::service(Ingress::Http, entry),
-        &state.core.settings().grants,
-    );
+    let actor = Actor::service(Ingress::Http, entry);
+    let actor = state.core.settings().identify(&actor);
     actor.grants.actions.contains(ACTION)
 }

@@ -14,7 +14,6 @@ use ars_auth::{
     access::Identity,
     bearer,
     dashboard::{by_loopback, by_token, is_forwarding_header},
-    grants::granted,
 };
 use ars_types::UnixMillis;
 use axum::{
@@ -99,7 +98,7 @@ pub(crate) async fn authenticate(
     if !head.method.is_safe() && !is_own_write {
         return Err(Denied::CrossOrigin);
     }
-    Ok(granted(&actor, &settings.grants))
+    Ok(settings.identify(&actor))
 }
 
 /// Admits a caller that holds the secret. Too many wrong bearers limit those of their peer.

@@ -8,7 +8,15 @@ use ars_bot_core::{load_limits::LoadLimits, settings::Settings};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
-use super::support::{Bot, TOKENS};
+use super::support::Bot;
+
+/// `phone` is another account of the person with `good`.
+const TOKENS: &str = r#"{
+    "good": {"subject": "ann"},
+    "phone": {"subject": "ann-phone"},
+    "pinned": {"subject": "bot", "channel": "ci"},
+    "reader": {"subject": "bo", "scopes": ["runs:read"]}
+}"#;
 
 async fn bot(load: LoadLimits) -> Bot {
     let grants = Grants {
@@ -16,11 +24,13 @@ async fn bot(load: LoadLimits) -> Bot {
         ..Grants::default()
     };
     let grants = [("access:loopback".to_owned(), grants)].into();
-    let settings = Settings {
+    let mut settings = Settings {
         load,
         grants,
         ..Settings::default()
     };
+    let accounts = ["http:ann", "http:ann-phone"];
+    settings.people.add(&accounts).unwrap();
     Bot::start_with(TOKENS, settings).await
 }
 
@@ -65,6 +75,7 @@ async fn rate_of_a_token_is_limited() {
     // The bucket refills while the test runs.
     assert!((1..=30).contains(&wait.parse::<u32>().unwrap()), "{wait}");
     assert_eq!((status, body), (429, expected));
+    assert_eq!(ask("phone").await.status(), 429);
     assert_eq!(ask("reader").await.status(), 403);
     assert_eq!(ask("pinned").await.status(), 400);
 

@@ -14,9 +14,10 @@ use super::{
     wire::TIMEOUT,
 };
 
-/// `pinned` may stop runs in its channel, `reader` may not dispatch.
+/// `phone` is another account of the person with `good`, `pinned` may stop runs in its channel, `reader` may not dispatch.
 const TOKENS: &str = r#"{
     "good": {"subject": "ann", "scopes": ["dispatch", "runs:read", "help:read"]},
+    "phone": {"subject": "ann-phone", "scopes": ["dispatch", "runs:read"]},
     "other": {"subject": "eve", "scopes": ["dispatch", "runs:read", "runs:write"]},
     "pinned": {"subject": "bot", "channel": "ci", "scopes": ["dispatch", "runs:write"]},
     "elsewhere": {"subject": "bot", "channel": "cd", "scopes": ["dispatch", "runs:write"]},
@@ -26,7 +27,10 @@ const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 async fn bot() -> Bot {
-    Bot::start_with(TOKENS, Settings::default()).await
+    let mut settings = Settings::default();
+    let accounts = ["http:ann", "http:ann-phone"];
+    settings.people.add(&accounts).unwrap();
+    Bot::start_with(TOKENS, settings).await
 }
 
 fn plain() -> Value {
@@ -480,7 +484,7 @@ async fn dispatch_is_a_task_until_its_end() {
             .contains("events"),
         "{working}"
     );
-    for token in ["other", "pinned", "reader"] {
+    for token in ["phone", "other", "pinned", "reader"] {
         for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
             let (status, error) = task(&bot, token, method, id).await;
             let expected = json!({"code": -32602, "message": "the task is unknown"});

@@ -71,7 +71,7 @@ impl ScopeName {
     ) -> Result<Owner, CommandError> {
         match self {
             Self::Channel => call.channel(channel).map(Owner::Channel),
-            Self::Me => Ok(Owner::User(call.caller.actor.id.clone())),
+            Self::Me => Ok(Owner::User(call.caller.actor.main_account().to_owned())),
         }
     }
 }

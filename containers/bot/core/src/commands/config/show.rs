@@ -97,7 +97,7 @@ impl Command for Show {
         let settings = call.context.settings();
         let overrides = call.current_overrides();
         let effective = |target| settings.scopes.effective(&overrides, target);
-        let user = effective(Target::User(&call.caller.actor.id));
+        let user = effective(Target::User(call.caller.actor.main_account()));
         let channel = effective(Target::Channel(&channel));
         let org = effective(Target::Org);
         Ok(Shown {

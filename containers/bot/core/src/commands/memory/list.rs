@@ -154,20 +154,23 @@ impl Command for List {
                 .origin
                 .as_ref()
                 .map(|origin| origin.channel.as_str()),
-            user: Some(&call.caller.actor.id),
+            user: Some(call.caller.actor.main_account()),
         };
+        let accounts = call.caller.actor.other_accounts();
+        let of_accounts = accounts.map(|account| (Scope::User, Scopes::of_user(account)));
+        let places = Scope::ALL.into_iter().map(|scope| (scope, scopes));
         let mut output = Records {
             query,
             limit,
             missing: Vec::new(),
             scopes: Vec::new(),
         };
-        for wanted in Scope::ALL
-            .into_iter()
-            .filter(|wanted| scope.includes(*wanted))
-        {
+        for (wanted, scopes) in places.chain(of_accounts) {
+            if !scope.includes(wanted) {
+                continue;
+            }
             let Ok(key) = scopes.key(wanted) else {
-                if scope != ScopeName::All {
+                if scope != ScopeName::All && !output.missing.contains(&scope) {
                     output.missing.push(scope);
                 }
                 continue;

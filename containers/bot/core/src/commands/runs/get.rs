@@ -73,7 +73,7 @@ impl Command for Get {
                 (run, Some(events.into_iter().map(fence::event).collect()))
             }
         };
-        let is_own = run.summary.user_id == call.viewer.id();
+        let is_own = call.caller.actor.is(&run.summary.user_id);
         let run = RunView::whole(run);
         let title = run.title().filter(|_| is_own).map(str::to_owned);
         let settings = call.context.settings();

@@ -21,7 +21,7 @@ use crate::{
     gates::code_host_of_user,
     history::Provisional,
     lifecycle::{active::ActiveRun, drive::StartFrom, prepare::commands_in, requeue::EndedRun},
-    limits::{InFlight, RunSlot, load_limits::caller},
+    limits::{InFlight, RunSlot},
     live::{LedgerClaim, Meta, Stepped, TrackedRun},
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
@@ -278,9 +278,9 @@ impl ResumableRun {
         tracing::info!(run = %active.run.id(), "reclaimed run resumed");
         active.continued().await;
         let take = || {
-            context
-                .slots()
-                .take_beyond(&caller(&active.run.view().facts.user_id))
+            let user = &active.run.view().facts.user_id;
+            let caller = context.settings().caller(user);
+            context.slots().take_beyond(&caller)
         };
         let slot = slot.unwrap_or_else(|| RunSlot::Free(take()));
         let report = active

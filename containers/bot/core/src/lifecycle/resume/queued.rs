@@ -21,7 +21,7 @@ use crate::{
     gates::code_host_of,
     history::Provisional,
     lifecycle::{active::ActiveRun, start},
-    limits::{InFlight, RunSlot, load_limits::caller},
+    limits::{InFlight, RunSlot},
     live::{LedgerClaim, Live, Meta, QueuedRequest, TrackedRun},
     registry::RunHandle,
     request::{PlannedRequest, Request, plan_queued},
@@ -55,11 +55,8 @@ pub(super) fn request_of(run: &Reclaimed) -> Option<QueuedRequest> {
 
 /// Returns the run's place in the queue.
 pub(super) fn place_of(context: &RunContext, meta: &Meta) -> RunSlot {
-    RunSlot::Awaited(
-        context
-            .slots()
-            .wait(&caller(&meta.user_id), meta.received_at),
-    )
+    let caller = context.settings().caller(&meta.user_id);
+    RunSlot::Awaited(context.slots().wait(&caller, meta.received_at))
 }
 
 /// Removes the request of a started run from an orphan's row.

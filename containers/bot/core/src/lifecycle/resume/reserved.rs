@@ -6,12 +6,7 @@ use ars_agent::{Saved, money::MoneyCap};
 use ars_wire::ledger::Reclaimed;
 
 use super::queued;
-use crate::{
-    context::RunContext,
-    day_spend::Hold,
-    limits::{RunSlot, load_limits::caller},
-    live::Meta,
-};
+use crate::{context::RunContext, day_spend::Hold, limits::RunSlot, live::Meta};
 
 /// A reclaimed run's reservations, until it takes them.
 pub(super) struct Reserved {
@@ -26,7 +21,8 @@ impl Reserved {
             if queued::request_of(run).is_some() {
                 queued::place_of(context, &meta)
             } else {
-                RunSlot::Free(context.slots().take_beyond(&caller(&meta.user_id)))
+                let caller = context.settings().caller(&meta.user_id);
+                RunSlot::Free(context.slots().take_beyond(&caller))
             }
         });
         Self {

@@ -9,6 +9,7 @@ mod help;
 mod memory;
 mod outcomes;
 mod outputs;
+mod people;
 mod proposals;
 mod reference;
 mod repositories;

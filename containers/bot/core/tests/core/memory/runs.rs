@@ -6,8 +6,10 @@ use ars_agent::Role;
 use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
+    settings::Settings,
 };
 use ars_bot_ports::{Memory, ModelErrorKind, Repository};
+use ars_settings::Scope;
 use ars_types::{Platform, RunStatus};
 use ars_wire::memory::Taint;
 use serde_json::{Value, json};
@@ -20,6 +22,15 @@ const REFLECTION: &str =
 
 /// A core with memory for acme.
 fn remembering(stores: &Arc<Stores>, moves: Vec<Move>) -> World {
+    remembering_of(stores, moves, |settings| settings)
+}
+
+/// The same with other settings.
+fn remembering_of(
+    stores: &Arc<Stores>,
+    moves: Vec<Move>,
+    change: impl FnOnce(Settings) -> Settings,
+) -> World {
     let store: Arc<dyn Memory> = Arc::<Stores>::clone(stores);
     let memory = MemoryDeps {
         store,
@@ -27,13 +38,11 @@ fn remembering(stores: &Arc<Stores>, moves: Vec<Move>) -> World {
         budget: Budget::default(),
         model: None,
     };
-    world_with(
-        moves,
-        Capabilities {
-            memory: Some(memory),
-            ..Capabilities::default()
-        },
-    )
+    let capabilities = Capabilities {
+        memory: Some(memory),
+        ..Capabilities::default()
+    };
+    world_of(moves, capabilities, change)
 }
 
 fn systems_of(world: &World) -> String {
@@ -130,6 +139,49 @@ async fn reflection_reaches_the_next_run() {
 }
 
 /// A web page, an unconfigured repository, and a record from such a run. The last run read none.
+/// The request comes from one account; the other one is the main account.
+#[tokio::test]
+async fn run_has_the_memory_and_settings_of_its_person() {
+    let stores = Arc::new(Stores::default());
+    for (account, text) in [
+        ("slack:U1", "Friday"),
+        ("http:ann", "Monday"),
+        ("http:bob", "Sunday"),
+    ] {
+        let text = format!("Tests run on {text}");
+        stores.remember(&format!("user:{account}"), &[&text]).await;
+    }
+    let reflection =
+        r#"{"facts": [{"text": "Make builds it", "confidence": 0.9, "audience": "user"}]}"#;
+    let world = remembering_of(&stores, working("Run make.", reflection), |mut settings| {
+        settings.people.add(&["slack:U1", "http:ann"]).unwrap();
+        let scope = Scope {
+            instructions: Some("Answer in rhymes.".to_owned()),
+            ..Scope::default()
+        };
+        settings.scopes.users.insert("slack:U1".to_owned(), scope);
+        settings
+    });
+    world
+        .ask("agent:coding repo:acme/app How do tests run?")
+        .await;
+    let system = systems_of(&world);
+    for part in [
+        "Tests run on Friday",
+        "Tests run on Monday",
+        "Answer in rhymes.",
+    ] {
+        assert!(system.contains(part), "{part}: {system}");
+    }
+    assert!(!system.contains("Sunday"), "{system}");
+    let learned = stores.texts("user:slack:U1").await;
+    assert!(
+        learned.contains(&"Make builds it".to_owned()),
+        "{learned:?}"
+    );
+    assert_eq!(stores.texts("user:http:ann").await, ["Tests run on Monday"]);
+}
+
 #[tokio::test]
 async fn untrusted_sources_taint_a_run() {
     let fetch = ("web_fetch", json!({ "url": "http://[::1]/" }));

@@ -1,6 +1,6 @@
 //! Tasks: the runs that a token dispatched, by their ids (docs/reference/mcp.md#tasks).
 
-use ars_auth::{Actor, Ingress, TokenEntry, Viewer, grants::granted};
+use ars_auth::{Actor, Ingress, TokenEntry, Viewer};
 use ars_bot_core::{
     queries::{OwnRun, QueryError, Reader},
     time::iso,
@@ -113,10 +113,8 @@ async fn named(
 
 /// Finds a run that this token's subject dispatched, in the channel that the token pins.
 async fn find(state: &HttpState, entry: &TokenEntry, id: &RunId) -> Result<OwnRun, ErrorData> {
-    let viewer = Viewer::new(granted(
-        &Actor::service(Ingress::Mcp, entry),
-        &state.core.settings().grants,
-    ));
+    let actor = Actor::service(Ingress::Mcp, entry);
+    let viewer = Viewer::new(state.core.settings().identify(&actor));
     let reader = Reader {
         viewer: &viewer,
         token: "",
