@@ -65,7 +65,7 @@ impl People {
     }
 }
 
-/// Returns whether an account can be listed. Schedules, agents and machines belong to nobody, and
+/// Returns whether an account can be listed. Schedules, agents and machines belong to no person, and
 /// an account that counts as another is listed as that one.
 fn is_persons(account: &str) -> bool {
     let Some((platform, id)) = Platform::split(account) else {

@@ -60,7 +60,7 @@ pub struct Scopes<'a> {
 
 impl<'a> Scopes<'a> {
     /// Returns the inputs with a user only.
-    pub fn of_user(user: &'a str) -> Self {
+    pub fn for_user(user: &'a str) -> Self {
         Self {
             user: Some(user),
             ..Self::default()

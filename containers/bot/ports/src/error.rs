@@ -12,6 +12,16 @@ pub struct StoreError {
     pub message: String,
 }
 
+impl StoreError {
+    /// Returns a failure that another attempt may repair.
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self {
+            kind: StoreErrorKind::Transient,
+            message: message.into(),
+        }
+    }
+}
+
 /// Failure classes that decide about retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreErrorKind {

@@ -19,6 +19,7 @@ use crate::{
     failure::OpenError,
     homes::{self, TEMPORARY, make_folder, temporary_of},
     places::Places,
+    process::{LEFT_BEHIND_TIMEOUT, kill_tagged},
     settings::{Mode, Settings},
     users,
 };
@@ -72,7 +73,7 @@ impl Runtime {
         let programs = Programs::find()?;
         let places = prepare(&settings).map_err(OpenError::Workspace)?;
         let id = identify(&places).map_err(OpenError::Workspace)?;
-        crate::process::kill_tagged(&format!("{id}/"), None);
+        kill_tagged(&format!("{id}/"), None, LEFT_BEHIND_TIMEOUT);
         homes::replace_all(&places, &settings).map_err(OpenError::Workspace)?;
         Ok(Self {
             settings,

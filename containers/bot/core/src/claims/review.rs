@@ -5,16 +5,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ars_bot_ports::{Documents, Replacement, StoreError};
+use ars_bot_ports::Documents;
 use ars_codehost::review::{Claimed, ReviewClaims};
 use ars_types::{RunId, UnixMillis};
-use serde::Deserialize as _;
-use serde_json::{Value, json};
 
 /// The document's key.
 const DOCUMENT: &str = "review-claims";
-/// Maximum attempts per claim; all but the first follow a conflict with another process.
-const MAX_CLAIM_ATTEMPTS: usize = 8;
 
 /// Stores the review claims.
 #[derive(Default)]
@@ -62,29 +58,12 @@ impl ReviewClaimStore {
             return Some(change(&mut local));
         };
         let _one_at_a_time = self.claiming.lock().await;
-        for _ in 0..MAX_CLAIM_ATTEMPTS {
-            let changed = async {
-                let (known, version) = load(&**documents).await?;
-                let mut claims = known.clone();
-                let result = change(&mut claims);
-                if claims == known {
-                    return Ok(Some(result));
-                }
-                let document = serde_json::to_value(&claims).unwrap_or_else(|_| json!({}));
-                let replaced = documents.replace(DOCUMENT, &document, version).await?;
-                Ok::<_, StoreError>(matches!(replaced, Replacement::Saved(_)).then_some(result))
-            };
-            match changed.await {
-                Ok(Some(result)) => return Some(result),
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::warn!(%run, %error, "the claim of a review was not written");
-                    return None;
-                }
-            }
-        }
-        tracing::warn!(%run, "the claim of a review was not written: other processes wrote first");
-        None
+        let changed = (**documents).change_as(DOCUMENT, change).await;
+        changed
+            .inspect_err(
+                |error| tracing::warn!(%run, %error, "the claim of a review was not written"),
+            )
+            .ok()
     }
 
     /// Returns the run that claimed a review last, if that is known.
@@ -96,16 +75,10 @@ impl ReviewClaimStore {
                 .unwrap_or_else(PoisonError::into_inner)
                 .owner(key)
                 .cloned(),
-            Some(documents) => load(&**documents).await.ok()?.0.owner(key).cloned(),
+            Some(documents) => {
+                let claims: ReviewClaims = (**documents).read_as(DOCUMENT).await.ok()?;
+                claims.owner(key).cloned()
+            }
         }
     }
-}
-
-async fn load(documents: &dyn Documents) -> Result<(ReviewClaims, u64), StoreError> {
-    let found = documents.newest(DOCUMENT).await?;
-    let read = |document: &Value| ReviewClaims::deserialize(document).ok();
-    Ok((
-        found.document.as_ref().and_then(read).unwrap_or_default(),
-        found.version,
-    ))
 }

@@ -9,15 +9,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use ars_bot_ports::{Documents, Replacement, StoreError};
+use ars_bot_ports::Documents;
 use ars_types::{RunId, UnixMillis};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// The document's key.
 const DOCUMENT: &str = "work-claims";
-/// Maximum attempts per work claim; all but the first follow a conflict with another process.
-const MAX_WORK_CLAIM_ATTEMPTS: usize = 8;
 /// Maximum age of a live work claim in milliseconds. A process that ended in between blocks no
 /// other.
 pub(crate) const MAX_WORK_CLAIM_AGE_MS: i64 = 900_000;
@@ -108,32 +105,9 @@ impl WorkClaims {
             return Some(change(&mut local));
         };
         let _one_at_a_time = self.claiming.lock().await;
-        for _ in 0..MAX_WORK_CLAIM_ATTEMPTS {
-            let changed = async {
-                let found = documents.newest(DOCUMENT).await?;
-                let read = |document: &Value| Known::deserialize(document).ok();
-                let before = found.document.as_ref().and_then(read).unwrap_or_default();
-                let mut known = before.clone();
-                let result = change(&mut known);
-                if known == before {
-                    return Ok(Some(result));
-                }
-                let document = serde_json::to_value(&known).unwrap_or_else(|_| json!({}));
-                let replaced = documents
-                    .replace(DOCUMENT, &document, found.version)
-                    .await?;
-                Ok::<_, StoreError>(matches!(replaced, Replacement::Saved(_)).then_some(result))
-            };
-            match changed.await {
-                Ok(Some(result)) => return Some(result),
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::warn!(%error, "a claim of work was not written");
-                    return None;
-                }
-            }
-        }
-        tracing::warn!("a claim of work was not written: other processes wrote first");
-        None
+        let changed = documents.change_as(DOCUMENT, change).await;
+        changed
+            .inspect_err(|error| tracing::warn!(%error, "a claim of work was not written"))
+            .ok()
     }
 }

@@ -76,7 +76,7 @@ impl RunScopes {
     /// Returns the keys of all scopes that the run reads, in order.
     pub fn readable(&self) -> Vec<StoreKey> {
         let others = self.other_accounts.iter();
-        let others = others.filter_map(|account| Scopes::of_user(account).key(Scope::User).ok());
+        let others = others.filter_map(|account| Scopes::for_user(account).key(Scope::User).ok());
         self.view().keys().into_iter().chain(others).collect()
     }
 

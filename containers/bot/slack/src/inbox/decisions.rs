@@ -11,7 +11,7 @@ use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::document::{SharedList, failed};
+use super::document::SharedList;
 
 /// The decided confirmations in the store.
 const LIST: SharedList = SharedList {
@@ -69,9 +69,8 @@ impl Decided {
         now: UnixMillis,
     ) -> Result<(Option<Value>, bool), StoreError> {
         let mut entries: Vec<Self> = match list {
-            Some(list) => {
-                serde_json::from_value(list).map_err(|error| failed(error.to_string()))?
-            }
+            Some(list) => serde_json::from_value(list)
+                .map_err(|error| StoreError::transient(error.to_string()))?,
             None => Vec::new(),
         };
         let is_same = |entry: &Self| entry.channel == self.channel && entry.ts == self.ts;
@@ -80,7 +79,7 @@ impl Decided {
         }
         entries.retain(|entry| now.saturating_sub(entry.at) <= DECISION_MAX_AGE_MS);
         if entries.len() >= MAX_DECISIONS {
-            return Err(failed("too many confirmations were decided".to_owned()));
+            return Err(StoreError::transient("too many confirmations were decided"));
         }
         entries.push(self);
         Ok((Some(json!(entries)), true))

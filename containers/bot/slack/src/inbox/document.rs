@@ -1,10 +1,7 @@
 //! A list in a document that all processes share and change.
 
-use ars_bot_ports::{Documents, Replacement, StoreError, StoreErrorKind};
+use ars_bot_ports::{Documents, StoreError};
 use serde_json::{Value, json};
-
-/// Maximum attempts to write; those after the first follow a conflict with another process.
-const MAX_WRITE_ATTEMPTS: usize = 8;
 
 /// A document with one list.
 pub(super) struct SharedList {
@@ -23,7 +20,8 @@ impl SharedList {
         &self,
         documents: &dyn Documents,
     ) -> Result<Option<Value>, StoreError> {
-        Ok(self.newest(documents).await?.0)
+        let found = documents.newest(self.key).await?;
+        Ok(self.list(found.document))
     }
 
     /// Changes the newest list at each attempt. `change` returns the new list, or
@@ -36,34 +34,18 @@ impl SharedList {
         documents: &dyn Documents,
         change: impl Fn(Option<Value>) -> Result<(Option<Value>, T), StoreError>,
     ) -> Result<T, StoreError> {
-        for _ in 0..MAX_WRITE_ATTEMPTS {
-            let (list, version) = self.newest(documents).await?;
-            let (list, result) = change(list)?;
-            let Some(list) = list else { return Ok(result) };
-            let document = json!({ self.field: list });
-            match documents.replace(self.key, &document, version).await? {
-                Replacement::Saved(_) => return Ok(result),
-                Replacement::Stale(_) => {}
-            }
-        }
-        Err(failed(format!("other processes wrote {} first", self.key)))
+        let change = |document| {
+            let (list, result) = change(self.list(document))?;
+            Ok((list.map(|list| json!({ self.field: list })), result))
+        };
+        documents.change(self.key, change).await
     }
 
-    async fn newest(&self, documents: &dyn Documents) -> Result<(Option<Value>, u64), StoreError> {
-        let found = documents.newest(self.key).await?;
-        // A document without the field is no empty list.
-        let list = found.document.map(|mut document| {
+    /// Returns a document's list. A document without the field is no empty list.
+    fn list(&self, document: Option<Value>) -> Option<Value> {
+        document.map(|mut document| {
             let field = document.get_mut(self.field);
             field.map(Value::take).unwrap_or_default()
-        });
-        Ok((list, found.version))
-    }
-}
-
-/// Returns a failure that another attempt may repair.
-pub(super) fn failed(message: String) -> StoreError {
-    StoreError {
-        kind: StoreErrorKind::Transient,
-        message,
+        })
     }
 }

@@ -21,18 +21,20 @@ pub(crate) const TAG: &str = "ARS_STEP";
 const PAUSE: Duration = Duration::from_millis(1);
 /// Rounds in a row that must find nothing.
 const CLEAN_ROUNDS: usize = 2;
-/// Time after which processes that appear faster than they are killed stay. An `execve` waits for
-/// the disk, which can take seconds.
-const LIMIT: Duration = Duration::from_secs(10);
+/// Time to kill what a command left behind. An `execve` waits for the disk, which can take seconds.
+pub(crate) const LEFT_BEHIND_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time to kill the processes of a user or in a folder. A step kills twice within 2 s.
+pub(crate) const KILL_TIMEOUT: Duration = Duration::from_millis(900);
 /// Bytes at the start of an environment in which the tag is looked for.
 const ENVIRONMENT_BYTES: usize = 128 << 10;
 
 /// Kills the processes with a tag that begins with `prefix`, and returns their number. Looks at a
-/// user's processes only, or at everyone's without a user.
-pub(crate) fn kill_tagged(prefix: &str, uid: Option<u32>) -> u32 {
+/// user's processes only, or at everyone's without a user. Processes that appear faster than they
+/// are killed stay after the timeout.
+pub(crate) fn kill_tagged(prefix: &str, uid: Option<u32>, timeout: Duration) -> u32 {
     let wanted = format!("{TAG}={prefix}");
     let mut buffer = vec![0; ENVIRONMENT_BYTES];
-    kill_all(|process| {
+    kill_all(timeout, |process| {
         if uid.is_some_and(|uid| !process.is_by(uid)) {
             return Match::No;
         }
@@ -58,14 +60,14 @@ pub(crate) fn kill_uid(uid: u32) -> u32 {
     if uid == rustix::process::getuid().as_raw() {
         return 0;
     }
-    kill_all(|process| process.is_by(uid).into())
+    kill_all(KILL_TIMEOUT, |process| process.is_by(uid).into())
 }
 
 /// Kills a user's processes in a working directory below a folder. `None` stands for this process's
 /// user.
 pub(crate) fn kill_in(folder: &Path, uid: Option<u32>) -> u32 {
     let uid = uid.unwrap_or_else(|| rustix::process::getuid().as_raw());
-    kill_all(|process| {
+    kill_all(KILL_TIMEOUT, |process| {
         let is_wanted = process.is_by(uid)
             && fs::read_link(process.path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
         is_wanted.into()
@@ -86,10 +88,10 @@ impl From<bool> for Match {
     }
 }
 
-fn kill_all(mut is_wanted: impl FnMut(&Process) -> Match) -> u32 {
+fn kill_all(timeout: Duration, mut is_wanted: impl FnMut(&Process) -> Match) -> u32 {
     let (mut killed, mut clean) = (0, 0);
     let start = Instant::now();
-    while clean < CLEAN_ROUNDS && start.elapsed() < LIMIT {
+    while clean < CLEAN_ROUNDS && start.elapsed() < timeout {
         let mut is_clean = true;
         for process in processes() {
             match is_wanted(&process) {

@@ -26,7 +26,7 @@ use tokio::{
 };
 
 use super::{
-    kill::{TAG, kill_tagged},
+    kill::{LEFT_BEHIND_TIMEOUT, TAG, kill_tagged},
     launch::{Bounds, launch},
     program::{Input, Program, Sharing},
     shared,
@@ -91,7 +91,8 @@ pub(crate) async fn run(
     drop(hold);
     // Other users of the container could read such a process's arguments.
     if stopped.is_some() || is_command_in_container {
-        let killed = tokio::task::spawn_blocking(move || kill_tagged(&tag, uid)).await;
+        let kill = move || kill_tagged(&tag, uid, LEFT_BEHIND_TIMEOUT);
+        let killed = tokio::task::spawn_blocking(kill).await;
         killed.map_err(io::Error::other).context("kill")?;
     }
     let status = child.wait().await.context(&name)?;

@@ -5,7 +5,7 @@ use ars_resident::plan::User;
 
 use crate::{
     failure::{Result, invalid},
-    process::{kill_in, kill_tagged, kill_uid},
+    process::{KILL_TIMEOUT, kill_in, kill_tagged, kill_uid},
     settings::Mode,
     step::StepContext,
     users,
@@ -29,7 +29,7 @@ pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
     }
     let tags = step.runtime.tags_of(user);
     let uid = users::owner(&step.runtime.settings.mode, user).map(|owner| owner.0);
-    step.blocking(move |_| Ok(kill_tagged(&tags, uid) + uid.map_or(0, kill_uid)))
+    step.blocking(move |_| Ok(kill_tagged(&tags, uid, KILL_TIMEOUT) + uid.map_or(0, kill_uid)))
         .await
 }
 

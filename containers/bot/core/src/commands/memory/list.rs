@@ -157,7 +157,7 @@ impl Command for List {
             user: Some(call.caller.actor.main_account()),
         };
         let accounts = call.caller.actor.other_accounts();
-        let of_accounts = accounts.map(|account| (Scope::User, Scopes::of_user(account)));
+        let of_accounts = accounts.map(|account| (Scope::User, Scopes::for_user(account)));
         let places = Scope::ALL.into_iter().map(|scope| (scope, scopes));
         let mut output = Records {
             query,

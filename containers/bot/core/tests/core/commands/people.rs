@@ -59,11 +59,18 @@ async fn settings_of_a_person_hold_on_every_surface() {
     let agent = async |caller: Caller| {
         let body = json!({ "channel": "slack:C1" });
         let shown = desk.output(&caller, "config.show", body).await;
-        shown["effective"]["agent"].clone()
+        (
+            shown["account"].clone(),
+            shown["effective"]["agent"].clone(),
+        )
     };
-    assert_eq!(agent(slack()).await, "research");
-    assert_eq!(agent(browser()).await, "research");
-    assert_eq!(agent(other()).await, "general");
+    for own in [slack(), browser()] {
+        assert_eq!(agent(own).await, (json!("slack:U1"), json!("research")));
+    }
+    assert_eq!(
+        agent(other()).await,
+        (json!("access:ops"), json!("general"))
+    );
 }
 
 #[tokio::test]

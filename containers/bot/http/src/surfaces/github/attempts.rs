@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{Documents, Replacement, StoreError, StoreErrorKind};
+use ars_bot_ports::{Documents, StoreError};
 use ars_codehost::{
     diff::Commit,
     webhook::{Attempt, CheckAttempts},
 };
 use ars_types::{RepoSlug, UnixMillis};
-use serde::Deserialize as _;
-use serde_json::{Value, json};
 
 /// Key for the document.
 const DOCUMENT: &str = "webhook-check-attempts";
-/// Maximum attempts to record; those after the first follow a conflict with another process.
-const MAX_COUNT_ATTEMPTS: usize = 8;
 
 /// Attempts that were counted.
 pub(super) struct AttemptStore {
@@ -61,28 +57,6 @@ impl AttemptStore {
     /// Changes the attempts by compare-and-swap.
     async fn change<T>(&self, change: impl Fn(&mut CheckAttempts) -> T) -> Result<T, StoreError> {
         let _one_at_a_time = self.recording.lock().await;
-        for _ in 0..MAX_COUNT_ATTEMPTS {
-            let found = self.documents.newest(DOCUMENT).await?;
-            let read = |document: &Value| CheckAttempts::deserialize(document).ok();
-            let known = found.document.as_ref().and_then(read).unwrap_or_default();
-            let mut counted = known.clone();
-            let result = change(&mut counted);
-            if counted == known {
-                return Ok(result);
-            }
-            let document = serde_json::to_value(&counted).unwrap_or_else(|_| json!({}));
-            if let Replacement::Saved(_) = self
-                .documents
-                .replace(DOCUMENT, &document, found.version)
-                .await?
-            {
-                return Ok(result);
-            }
-        }
-        let message = "other processes wrote first".to_owned();
-        Err(StoreError {
-            kind: StoreErrorKind::Transient,
-            message,
-        })
+        self.documents.change_as(DOCUMENT, change).await
     }
 }

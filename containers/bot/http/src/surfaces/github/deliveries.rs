@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use ars_bot_ports::{Documents, Replacement, StoreError};
+use ars_bot_ports::{Documents, StoreError};
 use ars_codehost::webhook::{Deliveries as Known, Delivery};
 use ars_types::UnixMillis;
 use serde_json::{Value, json};
@@ -18,8 +18,6 @@ use serde_json::{Value, json};
 const DOCUMENT: &str = "webhook-deliveries";
 /// The document's field with the deliveries.
 const FIELD: &str = "deliveries";
-/// Maximum attempts to record; those after the first follow a conflict with another process.
-const MAX_RECORD_ATTEMPTS: usize = 4;
 
 /// Deliveries from the last days.
 pub(super) struct Deliveries {
@@ -51,7 +49,8 @@ impl Deliveries {
         id: &str,
         now: UnixMillis,
     ) -> Result<Option<Serving>, StoreError> {
-        match self.load().await?.0.check(id, now) {
+        let stored = self.documents.newest(DOCUMENT).await?;
+        match known(stored.document.as_ref()).check(id, now) {
             Delivery::First => {}
             Delivery::Repeated | Delivery::Invalid => return Ok(None),
         }
@@ -62,15 +61,6 @@ impl Deliveries {
             deliveries: Arc::clone(self),
             id: id.to_owned(),
         }))
-    }
-
-    async fn load(&self) -> Result<(Known, u64), StoreError> {
-        let found = self.documents.newest(DOCUMENT).await?;
-        let text = found
-            .document
-            .as_ref()
-            .and_then(|document| document[FIELD].as_str());
-        Ok((text.map(Known::parse).unwrap_or_default(), found.version))
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -87,21 +77,21 @@ impl Serving {
             ..
         } = &*self.deliveries;
         let _one_at_a_time = recording.lock().await;
-        for _ in 0..MAX_RECORD_ATTEMPTS {
-            let replaced = async {
-                let (mut known, version) = self.deliveries.load().await?;
-                known.record(&self.id, now);
-                let document: Value = json!({ FIELD: known.text() });
-                documents.replace(DOCUMENT, &document, version).await
-            };
-            match replaced.await {
-                Ok(Replacement::Saved(_)) => return,
-                Ok(Replacement::Stale(_)) => {}
-                Err(error) => return tracing::warn!(%error, "a webhook delivery was not recorded"),
-            }
+        let recorded = documents.change(DOCUMENT, |document| {
+            let mut known = known(document.as_ref());
+            known.record(&self.id, now);
+            Ok((Some(json!({ FIELD: known.text() })), ()))
+        });
+        if let Err(error) = recorded.await {
+            tracing::warn!(%error, "a webhook delivery was not recorded");
         }
-        tracing::warn!("a webhook delivery was not recorded: other processes wrote first");
     }
+}
+
+/// Reads the deliveries.
+fn known(document: Option<&Value>) -> Known {
+    let text = document.and_then(|document| document[FIELD].as_str());
+    text.map(Known::parse).unwrap_or_default()
 }
 
 impl Drop for Serving {
