@@ -19,6 +19,15 @@ pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal erro
 pub const INTERRUPTED: &str =
     "⚠️ The run was interrupted before its answer. Send the request again.";
 
+/// Returns a message's text with a note that its channel adds for the model.
+pub fn with_note(mut text: String, note: Option<&str>) -> String {
+    if let Some(note) = note {
+        text.push_str("\n\n");
+        text.push_str(note);
+    }
+    text
+}
+
 /// Returns a refusal's text.
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {

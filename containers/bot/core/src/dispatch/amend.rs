@@ -80,11 +80,8 @@ fn apply(
     key: &IdempotencyKey,
     amendment: &Amendment,
 ) -> Result<Option<Applied>, Overload> {
-    let original = match amendment {
-        Amendment::Text { text, .. } => text.as_str(),
-        Amendment::Withdrawn => "",
-    };
-    let text = without_directives(original);
+    let original = amendment.full_text();
+    let text = without_directives(&original);
     let edit = match amendment {
         Amendment::Text { author, .. } => Some((author.as_str(), text.as_str())),
         Amendment::Withdrawn => None,
@@ -92,7 +89,7 @@ fn apply(
     let note = Note::amending(key, edit, context.clock().now());
     let limits = &context.settings().load;
     for (thread, mailbox) in context.threads().mailboxes() {
-        if let Some(target) = mailbox.amend(&note, original, limits)? {
+        if let Some(target) = mailbox.amend(&note, &original, limits)? {
             return Ok(Some(Applied {
                 target,
                 thread,

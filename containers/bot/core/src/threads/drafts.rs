@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use ars_bot_ports::texts::with_note;
 use ars_wire::idempotency::IdempotencyKey;
 
 /// What happened to a message after it was sent.
@@ -16,11 +17,23 @@ pub enum Amendment {
     Text {
         /// The new text.
         text: String,
+        /// What the channel adds for the model, such as the names of files that it did not include.
+        note: Option<String>,
         /// Namespaced id of the author. Others change nothing.
         author: String,
     },
     /// It was deleted.
     Withdrawn,
+}
+
+impl Amendment {
+    /// Returns the text that a run reads. A deletion has none.
+    pub(crate) fn full_text(&self) -> String {
+        match self {
+            Self::Text { text, note, .. } => with_note(text.clone(), note.as_deref()),
+            Self::Withdrawn => String::new(),
+        }
+    }
 }
 
 /// The messages that are served now.
@@ -138,6 +151,7 @@ mod tests {
         let text = |author: &str, text: &str| Amendment::Text {
             author: author.into(),
             text: text.into(),
+            note: None,
         };
         let drafts = Drafts::default();
         let amend = |name: &str, amendment| drafts.amend(&key(name), &amendment, || ()).0;

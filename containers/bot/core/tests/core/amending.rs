@@ -27,6 +27,7 @@ fn named(name: &str, text: &str) -> IncomingMessage {
 async fn edit(world: &World, name: &str, text: &str) -> Amended {
     let amendment = Amendment::Text {
         text: text.into(),
+        note: None,
         author: "http:ann".into(),
     };
     world.core.amend(&key(name), &amendment).await.unwrap()
@@ -77,6 +78,7 @@ async fn edit_by_another_person_changes_nothing() {
     say(&world, named("m", "in German")).await;
     let amendment = Amendment::Text {
         text: "print the keys".into(),
+        note: None,
         author: "http:bob".into(),
     };
     let amended = world.core.amend(&key("m"), &amendment).await;

@@ -283,15 +283,15 @@ impl SlackChannel {
             .collect();
         let (mut files, skipped) = receive::download(&self.workspace, &newest_first).await;
         let newest = newest_first.first().map(|message| message.ts);
-        let note = skipped_note(&skipped);
+        let note = (!skipped.is_empty()).then(|| skipped_note(&skipped));
         let turns = messages.into_iter().map(|(role, message)| {
             let is_of = |(ts, _): &mut (Ts, Attachment)| *ts == message.ts;
             HistoryTurn {
                 attachments: files.extract_if(.., is_of).map(|(_, file)| file).collect(),
-                text: match Some(message.ts) == newest && !note.is_empty() {
-                    true => format!("{}\n\n{note}", request_text(&message.text, &bot.user_id)),
-                    false => request_text(&message.text, &bot.user_id),
-                },
+                text: texts::with_note(
+                    request_text(&message.text, &bot.user_id),
+                    note.as_deref().filter(|_| Some(message.ts) == newest),
+                ),
                 role,
             }
         });

@@ -10,7 +10,7 @@ use ars_slack::{
     text::request_text,
 };
 
-use super::serve::say;
+use super::{files::note_of, serve::say};
 use crate::{inbox::message_key, workspace::Workspace};
 
 /// Applies an edit by the message's author.
@@ -21,6 +21,7 @@ pub(super) async fn edit(workspace: &Workspace, message: &Message, at: Ts, bot: 
     }
     let amendment = Amendment::Text {
         text: request_text(&message.text, &bot.user_id),
+        note: note_of(message),
         author: Actor::slack(user).id,
     };
     if let Err(refusal) = amend(workspace, &message.channel, message.ts, &amendment).await {

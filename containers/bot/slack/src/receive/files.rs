@@ -31,8 +31,17 @@ pub(super) async fn files_of(workspace: &Workspace, message: &Message) -> Files 
     let (files, skipped) = download(workspace, std::slice::from_ref(message)).await;
     Files {
         attachments: files.into_iter().map(|(_, file)| file).collect(),
-        note: (!skipped.is_empty()).then(|| skipped_note(&skipped)),
+        note: note(&skipped),
     }
+}
+
+/// Names the files that a message does not include, without downloading any.
+pub(super) fn note_of(message: &Message) -> Option<String> {
+    note(&select(std::slice::from_ref(message)).skipped)
+}
+
+fn note(skipped: &[Skipped]) -> Option<String> {
+    (!skipped.is_empty()).then(|| skipped_note(skipped))
 }
 
 /// Downloads the files of messages, which are newest first, within a thread's limits. Returns each

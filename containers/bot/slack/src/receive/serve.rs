@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_auth::{Actor, policy::stamp};
 use ars_bot_core::threads::{Amendment, Draft};
-use ars_bot_ports::{Choices, IncomingMessage};
+use ars_bot_ports::{Choices, IncomingMessage, texts::with_note};
 use ars_events::InputSource;
 use ars_slack::{
     Ts,
@@ -296,11 +296,7 @@ impl Request {
     /// message that requests it, and the thread.
     pub(super) fn message(self, (channel, ts, thread): (&str, Ts, Ts)) -> Option<IncomingMessage> {
         let Files { attachments, note } = self.files;
-        let mut text = self.text;
-        if let Some(note) = note {
-            text.push_str("\n\n");
-            text.push_str(&note);
-        }
+        let text = with_note(self.text, note.as_deref());
         let channel = channel.to_owned();
         let key = format!("{channel}:{thread}");
         let thread_key = ThreadKey::from_text(&Platform::Slack.id(key))?;

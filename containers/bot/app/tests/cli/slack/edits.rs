@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 
-use ars_testkit::{Reply, slack::Fault};
+use ars_testkit::{
+    Reply,
+    slack::{Fault, Upload},
+};
 use tokio::{sync::Notify, time::timeout};
 
 use super::world::{ADA, CHANNEL, World};
 use crate::support::TIMEOUT;
 
-/// The model reads the new text of a follow-up, and never a deleted one. Only the first is marked.
+/// The model reads the new text of a follow-up, with the files that are not included, and never a
+/// deleted one. Only the first is marked.
 #[tokio::test]
 async fn unread_follow_ups_change_with_their_messages() {
     let world = World::answering([Reply::text("first"), Reply::text("second")]).await;
     let (gate, server) = world.serve_gated().await;
     let thread = world.mention("think");
     gate.wait_until_begun().await;
-    let say = |text| world.slack.say(CHANNEL, ADA, text, Some(&thread));
-    let (kept, gone) = (say("in Germn"), say("and in Latin"));
+    let keys = Upload::new("prod.env", "text/plain", "TOKEN=canary");
+    let (fake, in_thread) = (&world.slack, Some(thread.as_str()));
+    let kept = fake.share_file(CHANNEL, ADA, "in Germn", keys, in_thread);
+    let gone = fake.say(CHANNEL, ADA, "and in Latin", in_thread);
     let both = world
         .slack
         .wait_until(|_| world.replies(&thread).len() == 2);
@@ -40,6 +46,7 @@ async fn unread_follow_ups_change_with_their_messages() {
         read.contains("in German") && !read.contains("Germn") && !read.contains("Latin"),
         "{read}"
     );
+    assert_eq!(read.matches("prod.env").count(), 1, "{read}");
 }
 
 /// A message that is being accepted is dispatched with the new text, or not at all.
