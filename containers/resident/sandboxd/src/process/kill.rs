@@ -1,26 +1,29 @@
 //! Kills processes by user, by the tag in their environment, or by folder.
 //!
 //! A process has no environment for a moment while it becomes another program, and can start
-//! another and end while the process list is read, so that neither is seen. So each kill repeats
-//! until two rounds in a row find nothing.
+//! another that is not in the list, and end before it is looked at. So each kill repeats until a
+//! round finds nothing and nothing unclear.
 
 use std::{
+    cmp::Reverse,
+    collections::HashSet,
     fs::{self, File},
-    io::Read as _,
+    io::{self, Read as _},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, getpid, kill_process};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, getpid, kill_process},
+};
 
 /// The variable with a step's tag: `<runtime>/<user>/<number>`.
 pub(crate) const TAG: &str = "ARS_STEP";
-/// Pause before a round that follows a find, in which an `execve` can end.
+/// Pause between rounds, in which an `execve` can end.
 const PAUSE: Duration = Duration::from_millis(1);
-/// Rounds in a row that must find nothing.
-const CLEAN_ROUNDS: usize = 2;
 /// Time to kill what a command left behind. An `execve` waits for the disk, which can take seconds.
 pub(crate) const LEFT_BEHIND_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to kill the processes of a user or in a folder. A step kills twice within 2 s.
@@ -35,23 +38,19 @@ pub(crate) fn kill_tagged(prefix: &str, uid: Option<u32>, timeout: Duration) -> 
     let wanted = format!("{TAG}={prefix}");
     let mut buffer = vec![0; ENVIRONMENT_BYTES];
     kill_all(timeout, |process| {
-        if uid.is_some_and(|uid| !process.is_by(uid)) {
-            return Match::No;
+        if let Some(uid) = uid
+            && process.uid()? != uid
+        {
+            return Ok(Match::No);
         }
         // A single read: between two the process could become another program.
-        let environment = File::open(process.path.join("environ"))
-            .and_then(|mut file| file.read(&mut buffer))
-            .map(|bytes| &buffer[..bytes]);
-        let Ok(environment) = environment else {
-            return Match::No;
-        };
-        if environment.is_empty() && !process.stat.has_no_variables() {
-            return Match::Unclear;
+        let bytes = File::open(process.path.join("environ"))?.read(&mut buffer)?;
+        if bytes == 0 && !process.stat.has_no_variables() {
+            return Ok(Match::Unclear);
         }
-        let mut variables = environment.split(|byte| *byte == 0);
-        variables
-            .any(|entry| entry.starts_with(wanted.as_bytes()))
-            .into()
+        let mut variables = buffer[..bytes].split(|byte| *byte == 0);
+        let is_tagged = variables.any(|entry| entry.starts_with(wanted.as_bytes()));
+        Ok(is_tagged.into())
     })
 }
 
@@ -60,7 +59,7 @@ pub(crate) fn kill_uid(uid: u32) -> u32 {
     if uid == rustix::process::getuid().as_raw() {
         return 0;
     }
-    kill_all(KILL_TIMEOUT, |process| process.is_by(uid).into())
+    kill_all(KILL_TIMEOUT, |process| Ok((process.uid()? == uid).into()))
 }
 
 /// Kills a user's processes in a working directory below a folder. `None` stands for this process's
@@ -68,9 +67,9 @@ pub(crate) fn kill_uid(uid: u32) -> u32 {
 pub(crate) fn kill_in(folder: &Path, uid: Option<u32>) -> u32 {
     let uid = uid.unwrap_or_else(|| rustix::process::getuid().as_raw());
     kill_all(KILL_TIMEOUT, |process| {
-        let is_wanted = process.is_by(uid)
-            && fs::read_link(process.path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
-        is_wanted.into()
+        let is_wanted =
+            process.uid()? == uid && fs::read_link(process.path.join("cwd"))?.starts_with(folder);
+        Ok(is_wanted.into())
     })
 }
 
@@ -78,7 +77,7 @@ pub(crate) fn kill_in(folder: &Path, uid: Option<u32>) -> u32 {
 enum Match {
     Yes,
     No,
-    /// It starts a program, and shows in the next round.
+    /// It starts a program or just ended, and shows in the next round.
     Unclear,
 }
 
@@ -88,13 +87,18 @@ impl From<bool> for Match {
     }
 }
 
-fn kill_all(timeout: Duration, mut is_wanted: impl FnMut(&Process) -> Match) -> u32 {
-    let (mut killed, mut clean) = (0, 0);
-    let start = Instant::now();
-    while clean < CLEAN_ROUNDS && start.elapsed() < timeout {
+fn kill_all(timeout: Duration, mut is_wanted: impl FnMut(&Process) -> io::Result<Match>) -> u32 {
+    let (mut killed, start) = (0, Instant::now());
+    let mut ended = HashSet::new();
+    loop {
         let mut is_clean = true;
         for process in processes() {
-            match is_wanted(&process) {
+            if process.stat.has_ended() {
+                // An ended process stays in the list until its parent reads the exit code.
+                is_clean &= !ended.insert(process.pid);
+                continue;
+            }
+            match is_wanted(&process).unwrap_or_else(|error| failed(&error)) {
                 Match::No => continue,
                 Match::Unclear => {}
                 // It may have ended since.
@@ -102,17 +106,21 @@ fn kill_all(timeout: Duration, mut is_wanted: impl FnMut(&Process) -> Match) -> 
             }
             is_clean = false;
         }
-        if is_clean {
-            clean += 1;
-        } else {
-            clean = 0;
-            thread::sleep(PAUSE);
+        if is_clean || start.elapsed() >= timeout {
+            return killed;
         }
+        thread::sleep(PAUSE);
     }
-    killed
 }
 
-/// A process that lived when it was listed.
+/// Decides about a process that cannot be looked at: it ended, or is protected.
+fn failed(error: &io::Error) -> Match {
+    let has_ended = error.kind() == io::ErrorKind::NotFound
+        || error.raw_os_error() == Some(Errno::SRCH.raw_os_error());
+    if has_ended { Match::Unclear } else { Match::No }
+}
+
+/// A listed process.
 struct Process {
     pid: Pid,
     /// The process's folder below `/proc`.
@@ -121,21 +129,23 @@ struct Process {
 }
 
 impl Process {
-    fn is_by(&self, uid: u32) -> bool {
-        fs::metadata(&self.path).is_ok_and(|meta| meta.uid() == uid)
+    fn uid(&self) -> io::Result<u32> {
+        Ok(fs::metadata(&self.path)?.uid())
     }
 }
 
-/// Returns the living processes besides this process.
+/// Returns the processes besides this process and the kernel's, newest first: they may end soonest.
 fn processes() -> impl Iterator<Item = Process> {
-    let own = getpid();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(move |entry| {
-        let number: i32 = entry.file_name().to_str()?.parse().ok()?;
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut numbers: Vec<i32> = numbers.collect();
+    numbers.sort_unstable_by_key(|number| Reverse(*number));
+    let own = getpid();
+    numbers.into_iter().filter_map(move |number| {
         let pid = Pid::from_raw(number).filter(|pid| *pid != own)?;
-        let path = entry.path();
+        let path = Path::new("/proc").join(number.to_string());
         let stat = Stat::read(&path);
-        (!stat.has_ended()).then_some(Process { pid, path, stat })
+        (!stat.is_of_kernel()).then_some(Process { pid, path, stat })
     })
 }
 
@@ -143,7 +153,11 @@ fn processes() -> impl Iterator<Item = Process> {
 struct Stat(String);
 
 impl Stat {
-    /// Index of the memory size, which is 0 in a thread of the kernel.
+    /// Index of the flags.
+    const FLAGS: usize = 6;
+    /// The flag of a thread of the kernel.
+    const OF_KERNEL: u32 = 0x0020_0000;
+    /// Index of the memory size, which is 0 in a process that is about to end.
     const MEMORY: usize = 20;
     /// Index of the variables' address, which is 0 while the process starts a program.
     const VARIABLES: usize = 47;
@@ -155,16 +169,19 @@ impl Stat {
         Self(fields.to_owned())
     }
 
-    /// A process that ended stays in the list until the parent reads its exit code.
+    fn is_of_kernel(&self) -> bool {
+        let flags = self.field(Self::FLAGS).parse::<u32>();
+        flags.is_ok_and(|flags| flags & Self::OF_KERNEL != 0)
+    }
+
     fn has_ended(&self) -> bool {
-        ["", "Z", "X"].contains(&self.field(0))
+        ["", "Z", "X"].contains(&self.field(0)) || self.field(Self::MEMORY) == "0"
     }
 
     /// Returns whether an empty environment is the whole one.
     fn has_no_variables(&self) -> bool {
         let from = self.field(Self::VARIABLES);
-        let to = self.field(Self::VARIABLES + 1);
-        self.field(Self::MEMORY) == "0" || (from == to && from != "0")
+        from == self.field(Self::VARIABLES + 1) && from != "0"
     }
 
     fn field(&self, index: usize) -> &str {
