@@ -56,7 +56,7 @@ impl dyn Documents + '_ {
     /// Changes a document of one type, and writes it if it is another one then.
     ///
     /// # Errors
-    /// As [`change`](Self::change).
+    /// As for a change of an untyped document.
     pub async fn change_as<D, T>(
         &self,
         key: &str,

@@ -1,6 +1,7 @@
 //! The parts that every step needs: settings, places, programs, free space.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
@@ -19,7 +20,7 @@ use crate::{
     failure::OpenError,
     homes::{self, TEMPORARY, make_folder, temporary_of},
     places::Places,
-    process::{LEFT_BEHIND_TIMEOUT, kill_tagged},
+    process::{KILL_TIMEOUT, kill_tagged},
     settings::{Mode, Settings},
     users,
 };
@@ -73,7 +74,11 @@ impl Runtime {
         let programs = Programs::find()?;
         let places = prepare(&settings).map_err(OpenError::Workspace)?;
         let id = identify(&places).map_err(OpenError::Workspace)?;
-        kill_tagged(&format!("{id}/"), None, LEFT_BEHIND_TIMEOUT);
+        let everyone = users::all().map(|user| users::uid(&settings.mode, user));
+        let own = rustix::process::getuid().as_raw();
+        for uid in everyone.chain([own]).collect::<BTreeSet<_>>() {
+            kill_tagged(&format!("{id}/"), uid, KILL_TIMEOUT);
+        }
         homes::replace_all(&places, &settings).map_err(OpenError::Workspace)?;
         Ok(Self {
             settings,

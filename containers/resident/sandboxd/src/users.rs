@@ -35,6 +35,11 @@ pub(crate) fn owner(mode: &Mode, user: User) -> Option<Owner> {
     }
 }
 
+/// Returns the id under which a user's processes run.
+pub(crate) fn uid(mode: &Mode, user: User) -> u32 {
+    owner(mode, user).map_or_else(|| rustix::process::getuid().as_raw(), |owner| owner.0)
+}
+
 /// Returns a user's name, which also names the home.
 pub(crate) fn name(user: User) -> String {
     match user {

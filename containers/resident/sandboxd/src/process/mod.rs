@@ -8,7 +8,7 @@ mod run;
 mod shared;
 mod streams;
 
-pub(crate) use kill::{KILL_TIMEOUT, LEFT_BEHIND_TIMEOUT, kill_in, kill_tagged, kill_uid};
+pub(crate) use kill::{KILL_TIMEOUT, Killed, kill_in, kill_tagged, kill_user};
 pub(crate) use program::{Input, Program, Sharing};
 pub use rights::has_landlock;
 pub(crate) use run::{EndedProcess, run};

@@ -69,7 +69,7 @@ pub(crate) async fn run(
         .map(|word| word.to_string_lossy().into_owned())
         .unwrap_or_default();
     let tag = runtime.next_tag(program.user);
-    let uid = users::owner(&runtime.settings.mode, program.user).map(|owner| owner.0);
+    let uid = users::uid(&runtime.settings.mode, program.user);
     let is_command = program.sharing == Sharing::WithTree;
     if let Some(ended) = shared::run(runtime, &program, streams, (stop, &tag)).await? {
         return Ok(ended);
@@ -93,7 +93,10 @@ pub(crate) async fn run(
     if stopped.is_some() || is_command_in_container {
         let kill = move || kill_tagged(&tag, uid, LEFT_BEHIND_TIMEOUT);
         let killed = tokio::task::spawn_blocking(kill).await;
-        killed.map_err(io::Error::other).context("kill")?;
+        let killed = killed.map_err(io::Error::other).context("kill")?;
+        if !killed.is_complete {
+            tracing::warn!(uid, "processes that a command left behind still run");
+        }
     }
     let status = child.wait().await.context(&name)?;
     let exit_code = if stopped == Some(Why::TimedOut) {

@@ -1,11 +1,11 @@
 //! Ends a user's processes, or the build user's in a folder.
 
-use ars_resident::daemon::Answer;
+use ars_resident::daemon::{Answer, FailureKind, StepFailure};
 use ars_resident::plan::User;
 
 use crate::{
     failure::{Result, invalid},
-    process::{KILL_TIMEOUT, kill_in, kill_tagged, kill_uid},
+    process::{Killed, kill_in, kill_user},
     settings::Mode,
     step::StepContext,
     users,
@@ -21,15 +21,15 @@ pub(super) async fn user(step: &StepContext<'_>, user: User) -> Result<Answer> {
     })
 }
 
-/// Kills all processes of a user, and returns how many a step had started. The tree's shared
+/// Kills all processes of a user, and returns their number. The tree's shared
 /// command sandbox ends, too.
 pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
     if let Mode::Host(confine) = &step.runtime.settings.mode {
         confine.end_shared(&users::home(&step.runtime.places, user)?);
     }
     let tags = step.runtime.tags_of(user);
-    let uid = users::owner(&step.runtime.settings.mode, user).map(|owner| owner.0);
-    step.blocking(move |_| Ok(kill_tagged(&tags, uid, KILL_TIMEOUT) + uid.map_or(0, kill_uid)))
+    let uid = users::uid(&step.runtime.settings.mode, user);
+    step.blocking(move |_| complete(kill_user(uid, &tags)))
         .await
 }
 
@@ -37,9 +37,20 @@ pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
 pub(super) async fn folder(step: &StepContext<'_>, path: &str) -> Result<Answer> {
     step.require_root()?;
     let folder = step.runtime.places.real(path)?;
-    let owner = users::owner(&step.runtime.settings.mode, User::BUILD);
+    let uid = users::uid(&step.runtime.settings.mode, User::BUILD);
     let processes = step
-        .blocking(move |_| Ok(kill_in(&folder, owner.map(|owner| owner.0))))
+        .blocking(move |_| complete(kill_in(&folder, uid)))
         .await?;
     Ok(Answer::Killed { processes })
+}
+
+/// Returns the number of killed processes. The user of a process that still runs is not free.
+fn complete(killed: Killed) -> Result<u32> {
+    if killed.is_complete {
+        return Ok(killed.processes);
+    }
+    Err(StepFailure::new(
+        FailureKind::Timeout,
+        "processes appear faster than they are killed",
+    ))
 }

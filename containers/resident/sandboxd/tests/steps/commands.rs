@@ -13,6 +13,7 @@ use ars_resident::lifecycle::Step;
 use ars_resident::names::TableCommand;
 use ars_resident::plan::{CycleContext, Operation, PlanStep, Unprivileged, User, cycle_step, kill};
 use ars_sandboxd::{Progress, has_landlock};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use tokio_util::sync::CancellationToken;
 
 use super::world::{TOKEN, World, is_running, open, pool, until};
@@ -79,9 +80,13 @@ async fn command_ends_with_its_limits() {
     }
 }
 
-/// On a host the confinement ends it.
+/// On a host the confinement ends it. In a container root may not trace processes.
 #[tokio::test]
 async fn process_that_left_the_group_ends_with_its_command() {
+    let mut own = capabilities(None).unwrap();
+    own.effective.remove(CapabilitySet::SYS_PTRACE);
+    own.permitted.remove(CapabilitySet::SYS_PTRACE);
+    set_capabilities(None, own).unwrap();
     for world in World::all().into_iter().filter(|world| world.has_users) {
         let user = pool(0);
         let key = world.provision_tree(user).await;
@@ -115,6 +120,31 @@ async fn process_that_starts_programs_ends_with_its_command() {
                 assert!(!is_running("/bin/sh\0./restarts"));
             }
         }
+    }
+}
+
+/// Once the first thread ended, a process looks like one that ended, and has no environment.
+#[tokio::test]
+async fn process_without_first_thread_ends_with_its_command() {
+    const HOLD: &str = "import ctypes, fcntl, threading, time
+def hold():
+    lock = open(\"lock\", \"w\")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    open(\"held\", \"w\")
+    time.sleep(900)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).pthread_exit(None)";
+    for world in World::all().into_iter().filter(|world| world.has_users) {
+        let user = pool(0);
+        let key = world.provision_tree(user).await;
+        let text = format!(
+            "setsid python3 -c '{HOLD}' > /dev/null 2>&1 &
+             until test -e held && grep -q ') Z' /proc/$!/stat; do sleep 0.01; done"
+        );
+        let end = world.exec(&key, user, &text, 10_000).await;
+        assert_eq!(end.exit_code, 0, "{end:?}");
+        let end = world.exec(&key, user, "flock -n lock true", 10_000).await;
+        assert_eq!(end.exit_code, 0, "the lock is still held");
     }
 }
 
