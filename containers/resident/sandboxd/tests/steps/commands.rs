@@ -83,9 +83,10 @@ async fn command_ends_with_its_limits() {
 /// On a host the confinement ends it. In a container root may not trace processes.
 #[tokio::test]
 async fn process_that_left_the_group_ends_with_its_command() {
+    let to_look = CapabilitySet::SYS_PTRACE | CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
     let mut own = capabilities(None).unwrap();
-    own.effective.remove(CapabilitySet::SYS_PTRACE);
-    own.permitted.remove(CapabilitySet::SYS_PTRACE);
+    own.effective.remove(to_look);
+    own.permitted.remove(to_look);
     set_capabilities(None, own).unwrap();
     for world in World::all().into_iter().filter(|world| world.has_users) {
         let user = pool(0);
