@@ -31,8 +31,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) const LEFT_BEHIND_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to kill the processes of a user or in a folder. A step for that has 2 s.
 pub(crate) const KILL_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// Bytes of the largest environment that Linux permits.
-const ENVIRONMENT_BYTES: usize = 6 << 20;
+/// Bytes at the start of an environment in which the tag is looked for.
+const ENVIRONMENT_BYTES: usize = 128 << 10;
 
 /// How a kill ended.
 #[derive(Debug, Clone, Copy)]

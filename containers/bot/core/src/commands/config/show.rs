@@ -40,8 +40,6 @@ pub(in super::super) struct Shown {
     defaults: DefaultsView,
     /// The channel's settings.
     channel: ScopeView,
-    /// The account under which the caller's settings are stored.
-    account: String,
     /// The caller's settings.
     user: ScopeView,
     /// The organization's settings.
@@ -99,15 +97,13 @@ impl Command for Show {
         let settings = call.context.settings();
         let overrides = call.current_overrides();
         let effective = |target| settings.scopes.effective(&overrides, target);
-        let account = call.caller.actor.main_account();
-        let user = effective(Target::User(account));
+        let user = effective(Target::User(call.caller.actor.main_account()));
         let channel = effective(Target::Channel(&channel));
         let org = effective(Target::Org);
         Ok(Shown {
             effective: in_effect(settings, &user, &channel),
             defaults: defaults(settings),
             channel: ScopeView::from_scope(&channel),
-            account: account.to_owned(),
             user: ScopeView::from_scope(&user),
             org: (!org.is_empty()).then(|| ScopeView::from_scope(&org)),
             restricted_agents: settings.restrictions.agents.iter().cloned().collect(),
@@ -131,9 +127,8 @@ impl Command for Show {
             agents => format!("\nrestricted agents: {}", agents.join(", ")),
         };
         format!(
-            "In effect here: `{agent}` with `{model}`{effort}\nchannel:\n{}\nyours (`{}`):\n{}{restricted}\n{}",
+            "In effect here: `{agent}` with `{model}`{effort}\nchannel:\n{}\nyours:\n{}{restricted}\n{}",
             shown.channel.text(),
-            shown.account,
             shown.user.text(),
             shown.admins_hint
         )

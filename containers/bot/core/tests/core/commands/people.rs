@@ -59,18 +59,12 @@ async fn settings_of_a_person_hold_on_every_surface() {
     let agent = async |caller: Caller| {
         let body = json!({ "channel": "slack:C1" });
         let shown = desk.output(&caller, "config.show", body).await;
-        (
-            shown["account"].clone(),
-            shown["effective"]["agent"].clone(),
-        )
+        shown["effective"]["agent"].clone()
     };
     for own in [slack(), browser()] {
-        assert_eq!(agent(own).await, (json!("slack:U1"), json!("research")));
+        assert_eq!(agent(own).await, "research");
     }
-    assert_eq!(
-        agent(other()).await,
-        (json!("access:ops"), json!("general"))
-    );
+    assert_eq!(agent(other()).await, "general");
 }
 
 #[tokio::test]

@@ -138,7 +138,6 @@ async fn reflection_reaches_the_next_run() {
     assert!(systems_of(&next).contains("- Tests run by make check (from http:default:default)"));
 }
 
-/// A web page, an unconfigured repository, and a record from such a run. The last run read none.
 /// The request comes from one account; the other one is the main account.
 #[tokio::test]
 async fn run_has_the_memory_and_settings_of_its_person() {
@@ -151,9 +150,7 @@ async fn run_has_the_memory_and_settings_of_its_person() {
         let text = format!("Tests run on {text}");
         stores.remember(&format!("user:{account}"), &[&text]).await;
     }
-    let reflection =
-        r#"{"facts": [{"text": "Make builds it", "confidence": 0.9, "audience": "user"}]}"#;
-    let world = remembering_of(&stores, working("Run make.", reflection), |mut settings| {
+    let person = |mut settings: Settings| {
         settings.people.add(&["slack:U1", "http:ann"]).unwrap();
         let scope = Scope {
             instructions: Some("Answer in rhymes.".to_owned()),
@@ -161,19 +158,20 @@ async fn run_has_the_memory_and_settings_of_its_person() {
         };
         settings.scopes.users.insert("slack:U1".to_owned(), scope);
         settings
-    });
-    world
-        .ask("agent:coding repo:acme/app How do tests run?")
-        .await;
+    };
+    let world = remembering_of(&stores, vec![Move::Say("On two days.")], person);
+    world.ask("How do tests run?").await;
     let system = systems_of(&world);
-    for part in [
-        "Tests run on Friday",
-        "Tests run on Monday",
-        "Answer in rhymes.",
-    ] {
+    for part in ["run on Friday", "run on Monday", "Answer in rhymes."] {
         assert!(system.contains(part), "{part}: {system}");
     }
     assert!(!system.contains("Sunday"), "{system}");
+
+    let reflection =
+        r#"{"facts": [{"text": "Make builds it", "confidence": 0.9, "audience": "user"}]}"#;
+    let next = remembering_of(&stores, working("Run make.", reflection), person);
+    next.ask("agent:coding repo:acme/app How do tests run?")
+        .await;
     let learned = stores.texts("user:slack:U1").await;
     assert!(
         learned.contains(&"Make builds it".to_owned()),
@@ -182,6 +180,7 @@ async fn run_has_the_memory_and_settings_of_its_person() {
     assert_eq!(stores.texts("user:http:ann").await, ["Tests run on Monday"]);
 }
 
+/// A web page, an unconfigured repository, and a record from such a run. The last run read none.
 #[tokio::test]
 async fn untrusted_sources_taint_a_run() {
     let fetch = ("web_fetch", json!({ "url": "http://[::1]/" }));
