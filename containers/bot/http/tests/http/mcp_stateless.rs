@@ -14,7 +14,8 @@ use super::{
     wire::TIMEOUT,
 };
 
-/// `phone` is another account of the person with `good`, `pinned` may stop runs in its channel, `reader` may not dispatch.
+/// `pinned` may stop runs in its channel, `reader` may not dispatch. `phone` is another account of
+/// the person with `good`.
 const TOKENS: &str = r#"{
     "good": {"subject": "ann", "scopes": ["dispatch", "runs:read", "help:read"]},
     "phone": {"subject": "ann-phone", "scopes": ["dispatch", "runs:read"]},

@@ -535,6 +535,8 @@ mod tests {
             [LIMITS.memory_bytes, LIMITS.processes].map(|limit| limit.unwrap().to_string())
         );
         drop(membership);
-        child.wait().unwrap();
+        // Its input stays open, so that it starts nothing before it is killed.
+        let _input = child.stdin.take();
+        assert!(!child.wait().unwrap().success());
     }
 }
